@@ -33,16 +33,14 @@ static const struct cs_policy *policy_for(const struct cs_settings *settings,
     return policy ? policy : settings->policy;
 }
 
-/* The scratch bytes that cost nothing: a workspace or a free size that the user wrote, else the
- * larger of a part of the operands and CS_LEFT_ALONE. */
-static int64_t free_bytes(const struct cs_limits *limits, const struct cs_rule *rule,
-                          const struct cs_problem *problem)
+/* The scratch bytes that cost nothing: a workspace that the user wrote, else the larger of a part
+ * of the operands and CS_LEFT_ALONE. */
+static int64_t free_bytes(const struct cs_limits *limits, const struct cs_problem *problem)
 {
     if (limits->workspace >= 0)
         return limits->workspace;
     double part = OPERAND_PART * (double)cs_problem_held(problem);
-    int64_t free =
-        rule && cs_rule_has(rule, CS_RULE_free) ? rule->free : cs_max((int64_t)part, CS_LEFT_ALONE);
+    int64_t free = cs_max((int64_t)part, CS_LEFT_ALONE);
     return limits->most > 0 ? cs_min(free, limits->most) : free;
 }
 
@@ -70,7 +68,7 @@ struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
     const int number = rule_for(settings, call);
     const struct cs_rule *rule = number > 0 ? &settings->rules->rule[number - 1] : NULL;
     struct cs_limits limits = limits_for(settings, rule, call->provided);
-    limits.free = free_bytes(&limits, rule, call->problem);
+    limits.free = free_bytes(&limits, call->problem);
     struct cs_decision decision =
         rule_skips(rule)
             ? cs_decide_leave(CS_REASON_RULE, call->required)

@@ -161,8 +161,6 @@ struct cs_limits cs_rule_limits(const struct cs_rule *rule, const struct cs_limi
                                 int64_t most)
 {
     struct cs_limits changed = *limits;
-    if (cs_rule_has(rule, CS_RULE_free))
-        changed.workspace = -1;
     if (cs_rule_has(rule, CS_RULE_workspace))
         changed.workspace = rule->workspace < most ? rule->workspace : most;
     if (cs_rule_has(rule, CS_RULE_threshold))

@@ -56,7 +56,6 @@ lanes = 1
 [rule others]
 c = 64
 n = 32
-free = 64MiB
 INI
     export CONVSHIM_CONFIGFILE=$PWD/rules.ini
     stored ""

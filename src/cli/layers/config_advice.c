@@ -139,9 +139,6 @@ static void advise_rule(const struct advice *advice, int index)
         print_advice(advice, place,
                      "rule %s: tiles has no effect, because it is used only with policy = %s",
                      rule->name, cs_policy_with_tiles());
-    else if (cs_rule_has(rule, CS_RULE_free) && cs_rule_has(rule, CS_RULE_workspace))
-        print_advice(advice, place, "rule %s: free has no effect, because the rule sets workspace",
-                     rule->name);
 }
 
 void cs_config_advise(const struct cs_config *config, cs_config_note_fn *note, void *ctx)

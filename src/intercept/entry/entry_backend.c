@@ -5,6 +5,7 @@
 #include "intercept/graph/json_note.h"
 #include "intercept/graph/plan_hooks.h"
 #include "intercept/graph/populate.h"
+#include <stdlib.h>
 #include <string.h>
 
 struct create {
@@ -155,13 +156,36 @@ static int set_replay(struct cs_entry_call *call)
                         a->elements);
 }
 
+/* Sets the JSON of a plan without the library's note, because cuDNN returns the text as it was set.
+ * The whole text is set if memory is short. */
+static int set_json(const struct set *a)
+{
+    const int64_t length = a->elements ? cs_json_note_begin(a->elements, a->count) : a->count;
+    char *json = length < a->count ? malloc((size_t)length + 1) : NULL;
+    struct set without = *a;
+    if (json) {
+        memcpy(json, a->elements, (size_t)length);
+        json[length] = '\0';
+        without.elements = json;
+        without.count = length;
+    }
+    int status = set_replay(&without.call);
+    free(json);
+    return status;
+}
+
+static bool is_json(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type)
+{
+    return name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION && type == CUDNN_TYPE_CHAR;
+}
+
 /* Records an attribute that cuDNN has accepted, because cuDNN has no query for all attributes.
  * Refused ones are not recorded: the record must match the descriptor. */
 static int set_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct set *a = CS_ARGS(struct set, call);
     (void)cs;
-    int status = set_replay(call);
+    int status = is_json(a->name, a->type) ? set_json(a) : set_replay(call);
     struct cs_shadow *shadow =
         status == CUDNN_STATUS_SUCCESS ? cs_shadow_find(a->descriptor) : NULL;
     if (shadow)
@@ -259,19 +283,13 @@ static void add_note(const struct cs_shadow *plan, const struct get *a, int64_t 
         *a->count = length + note;
 }
 
-static bool is_json(const struct get *a)
-{
-    return a->name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION && a->type == CUDNN_TYPE_CHAR &&
-           a->count;
-}
-
 static int get_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct get *a = CS_ARGS(struct get, call);
     int status = get_replay(call);
     struct cs_shadow *shadow =
         status == CUDNN_STATUS_SUCCESS ? cs_shadow_find(a->descriptor) : NULL;
-    if (shadow && is_json(a) && is_rewritten(a->descriptor))
+    if (shadow && a->count && is_json(a->name, a->type) && is_rewritten(a->descriptor))
         add_note(shadow, a, *a->count);
     else if (shadow)
         handle_results(cs, shadow, a);

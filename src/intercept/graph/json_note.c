@@ -182,3 +182,9 @@ struct cs_graph *cs_json_note_read(const char *text, int64_t *length_p, int64_t 
     cs_graph_drop(graph);
     return NULL;
 }
+
+int64_t cs_json_note_begin(const char *text, int64_t length)
+{
+    int64_t word[WORDS], json = length;
+    return words_of(text, &json, word) > 0 ? json : length;
+}

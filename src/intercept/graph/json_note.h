@@ -21,4 +21,7 @@ void cs_json_note_write(const struct cs_graph *graph, int64_t reported, char *js
  * convolution. *length_p becomes the length of the JSON without the note. */
 struct cs_graph *cs_json_note_read(const char *text, int64_t *length_p, int64_t *reported_p);
 
+/* The length of an untrusted text without the note at its end. `length` if it has none. */
+int64_t cs_json_note_begin(const char *text, int64_t length);
+
 #endif

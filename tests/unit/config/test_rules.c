@@ -27,7 +27,6 @@ static const char every_key[] = "[rule all]\n"
                                 "script = main*.py\n"
                                 "policy = fixed\n"
                                 "workspace = 16MiB\n"
-                                "free = 1.5GiB\n"
                                 "threshold = auto\n"
                                 "tiles = 8\n"
                                 "lanes = 2\n"
@@ -85,7 +84,6 @@ static void every_key_is_read(void)
     CHECK_STR(rule->script.text, "main*.py");
     CHECK_STR(rule->policy.text, "fixed");
     CHECK_INT(rule->workspace, 16 << 20);
-    CHECK_INT(rule->free, INT64_C(3) << 29);
     CHECK_INT(rule->threshold, CS_CONFIG_AUTO);
     CHECK_INT(rule->tiles, 8);
     CHECK_INT(rule->lanes, 2);
@@ -397,7 +395,7 @@ static void rules_survive_writing_and_reading(void)
                     "kernel = *x3\nn = 2..\nc = ..64\nk = 128..512\nd = 1\nh = ..9\nw = 7..8\n"
                     "groups = 1\nrequired = 1MiB..2GiB\nengine = 0\nprogram = py*n3.?\n"
                     "script = main*.py\n"
-                    "policy = fixed\nworkspace = 16MiB\nfree = 1536MiB\nthreshold = auto\ntiles = "
+                    "policy = fixed\nworkspace = 16MiB\nthreshold = auto\ntiles = "
                     "8\nlanes = 2\n"
                     "skip = no\n");
     load_text("[rule r]\nskip = yes\nn = 0..\nrequired = 0..0\n");

@@ -39,6 +39,8 @@ static void a_note_that_was_written_reads_back_the_same(void)
     for (uint64_t seed = 1; seed <= 200; seed++) {
         int64_t length, reported = 0, words[2][CS_PROBLEM_WORDS];
         struct cs_graph graph = graph_of(seed, &length);
+        CHECK_INT(cs_json_note_begin(text, length), strlen(json));
+        CHECK_INT(cs_json_note_begin(text, length - 1), length - 1); /* not a whole note */
         struct cs_graph *read = cs_json_note_read(text, &length, &reported);
         CHECK(read != NULL);
         if (!read)
