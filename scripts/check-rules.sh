@@ -406,11 +406,13 @@ types_are_unique()
 # A feature without a page is found by nobody.
 options_are_documented()
 {
-    local file name
+    local file name pages
+    # Without the pages that are generated from the tables of options.
+    mapfile -t pages < <(find docs -name '*.md' ! -name commands.md ! -name options.md)
     for file in src/cli/*/*_options.def src/simdev/simulate/simulate_options.def; do
         sed -nE 's/^CS_CLI_(FLAG|OPTION|TEXT|SIZE)\([^,]+, "([^"]+)".*/\2/p; s/^CS_CLI_NUMBER\(([^,]+, ){3}"([^"]+)".*/\2/p; s/^CS_CLI_PERCENT\(([^,]+, ){2}"([^"]+)".*/\2/p; s/^CS_CLI_FORMAT.*/format/p' "$file" | tr _ - |
             while read -r name; do
-                grep -qE -- "--$name([^a-z-]|\$)" docs/*.md || echo "$file: --$name is on no page of docs"
+                grep -qE -- "--$name([^a-z-]|\$)" "${pages[@]}" || echo "$file: --$name is on no page of docs that a person wrote"
             done
     done
 }
@@ -437,6 +439,28 @@ inih_is_inside()
 {
     need_library || return 0
     nm -D "$library" | grep -E ' ini_' || true
+}
+
+# A subject in the imperative says what a commit does to the tree. Longer ones are cut by git's tools. History before
+# the rule is not checked.
+subjects_are_imperative()
+{
+    local base
+    base=$(git log --format=%H -S subjects_are_imperative -- scripts/check-rules.sh 2>/dev/null | tail -n 1)
+    [ -n "$base" ] || return 0
+    git log --no-merges --format='%h %s' "$base..HEAD" | awk '
+        { hash = $1; subject = substr($0, length($1) + 2); verb = subject; sub(/^[^:]*: /, "", verb); sub(/[ ,:;].*/, "", verb) }
+        length(subject) > 72 { print hash ": more than 72 characters: " subject }
+        subject !~ /^[A-Za-z0-9_.\/+-]+(, [A-Za-z0-9_.\/+-]+)*: [a-z]/ { print hash ": not \"area: verb ...\" with a small letter: " subject; next }
+        verb ~ /^(an?|the|its?|their|this|these|that|what|how|why|who|which|where|when|whether|if|as|no|none|not|all|any|each|every|some|one|two|three|more|most|fewer|less|new|old|in|on|of|at|by|for|with|without|from|to|and|or|also|only|after|before|same)$/ ||
+        (verb ~ /(s|ed|ing)$/ && verb !~ /^(need|embed|feed|speed|exceed|seed|shed|bring|ping|ring|focus)$|ss$/) {
+            print hash ": does not begin with a verb in the imperative: " subject }'
+}
+
+# An empty file has no reader, except the marker py.typed of Python packages with types.
+no_empty_file()
+{
+    git ls-files -z --cached --others --exclude-standard ':!py.typed' ':!*/py.typed' | xargs -0 -r sh -c 'for f; do [ ! -f "$f" ] || [ -L "$f" ] || [ -s "$f" ] || echo "$f is empty"; done' sh
 }
 
 # A path that exists only on one machine fails on every other.
@@ -473,6 +497,8 @@ check 'libconvshim.so needs no NVIDIA library (as in sglang 36643)' no_nvidia_ne
 check 'libconvshim.so exports the lists of entries.def and api.def, not dlopen (as in memray 212, VirtualGL 107)' exports_are_entries
 check 'libconvshim.so contains inih and does not export it' inih_is_inside
 check 'every option of the command is on a page of docs' options_are_documented
+check 'no file is empty' no_empty_file
+check 'subjects of commits are imperative, of at most 72 characters' subjects_are_imperative
 check 'no file names a path of one machine' no_machine_path
 check 'no compiled file is in the repository' no_compiled_files
 echo "1..$number"
