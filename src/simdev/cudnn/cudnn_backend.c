@@ -92,7 +92,7 @@ static cudnnStatus_t release_owned(struct owned *own)
 }
 
 /* Replaces `*held`. */
-static void share(struct owned **held, struct owned *own)
+static void share_owned(struct owned **held, struct owned *own)
 {
     atomic_fetch_add(&own->references, 1);
     (void)release_owned(*held);
@@ -218,8 +218,8 @@ static cudnnStatus_t note_pack(struct pack *pack, cudnnBackendAttributeName_t na
 
 /* The planner's descriptors for an array of descriptors of the program. Uses `stack` if they fit,
  * otherwise memory that the caller frees. */
-static cudnnBackendDescriptor_t *unwrap(const void *values, int64_t count,
-                                        cudnnBackendDescriptor_t *stack)
+static cudnnBackendDescriptor_t *unwrap_descriptors(const void *values, int64_t count,
+                                                    cudnnBackendDescriptor_t *stack)
 {
     struct descriptor *const *ours = values;
     cudnnBackendDescriptor_t *own = count <= ON_STACK ? stack : malloc((size_t)count * sizeof *own);
@@ -233,7 +233,7 @@ static cudnnStatus_t set_descriptors(struct descriptor *descriptor,
                                      const void *values)
 {
     cudnnBackendDescriptor_t stack[ON_STACK];
-    cudnnBackendDescriptor_t *own = unwrap(values, count, stack);
+    cudnnBackendDescriptor_t *own = unwrap_descriptors(values, count, stack);
     if (!own)
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     const cudnnStatus_t status =
@@ -291,7 +291,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t op
     if (name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX)
         descriptor->has_global_index = true;
     if (name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG && values)
-        share(&descriptor->config, ((struct descriptor *const *)values)[0]->own);
+        share_owned(&descriptor->config, ((struct descriptor *const *)values)[0]->own);
     if (descriptor->type == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR && values)
         return note_pack(&descriptor->pack, name, count, values);
     return CUDNN_STATUS_SUCCESS;
@@ -306,7 +306,7 @@ static cudnnStatus_t get_descriptors(const struct descriptor *descriptor,
     struct descriptor *const *ours = values;
     cudnnBackendDescriptor_t stack[ON_STACK];
     int64_t filled = 0;
-    cudnnBackendDescriptor_t *own = unwrap(values, requested, stack);
+    cudnnBackendDescriptor_t *own = unwrap_descriptors(values, requested, stack);
     if (!own)
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     const cudnnStatus_t status = simdev_planner()->get(
@@ -340,7 +340,7 @@ static cudnnStatus_t get_deferred(struct descriptor *plan, cudnnBackendAttribute
     if (name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG && type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
         struct descriptor *config = has_room ? *(struct descriptor *const *)values : NULL;
         if (config) {
-            share(&config->own, plan->config);
+            share_owned(&config->own, plan->config);
             config->finalized = true;
         }
         return CUDNN_STATUS_SUCCESS;

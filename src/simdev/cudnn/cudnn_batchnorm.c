@@ -17,7 +17,8 @@ static bool is_channels_last(cudnnTensorDescriptor_t tensor)
     return tensor->rank > 2 && tensor->stride[1] == 1 && tensor->dim[1] > 1;
 }
 
-static cudnnStatus_t workspace(const char *function, cudnnTensorDescriptor_t x, size_t *bytes)
+static cudnnStatus_t estimate_workspace(const char *function, cudnnTensorDescriptor_t x,
+                                        size_t *bytes)
 {
     if (!x || !bytes)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
@@ -32,7 +33,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetBatchNormalizationForwardTrainingExWorkspace
     const cudnnTensorDescriptor_t y, const cudnnTensorDescriptor_t parameters,
     const cudnnActivationDescriptor_t activation, size_t *bytes)
 {
-    return workspace(__func__, x, bytes);
+    return estimate_workspace(__func__, x, bytes);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnGetBatchNormalizationBackwardExWorkspaceSize(
@@ -42,7 +43,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetBatchNormalizationBackwardExWorkspaceSize(
     const cudnnTensorDescriptor_t dx, const cudnnTensorDescriptor_t parameters,
     const cudnnActivationDescriptor_t activation, size_t *bytes)
 {
-    return workspace(__func__, x, bytes);
+    return estimate_workspace(__func__, x, bytes);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnGetBatchNormalizationTrainingExReserveSpaceSize(

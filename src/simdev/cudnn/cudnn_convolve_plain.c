@@ -17,8 +17,8 @@ struct plain {
     double *sum; /* one per element of the result, in dense order */
 };
 
-static void describe(const struct simdev_geometry *geometry, const struct simdev_view *view,
-                     struct plain *p)
+static void describe_loops(const struct simdev_geometry *geometry, const struct simdev_view *view,
+                           struct plain *p)
 {
     const struct simdev_view *x = &view[SIMDEV_X], *w = &view[SIMDEV_W], *y = &view[SIMDEV_Y];
     const int lead = SIMDEV_MAX_SPATIAL - geometry->spatial;
@@ -54,16 +54,16 @@ static int64_t offset_of(const struct plain *p, enum simdev_role role, int64_t a
            position[2] * step[4];
 }
 
-static int64_t dense(int64_t a, int64_t b, int64_t extent, const int64_t size[3],
-                     const int64_t position[3])
+static int64_t dense_index(int64_t a, int64_t b, int64_t extent, const int64_t size[3],
+                           const int64_t position[3])
 {
     return (((a * extent + b) * size[0] + position[0]) * size[1] + position[1]) * size[2] +
            position[2];
 }
 
 /* One multiplication, at a position in the filter and in the output. */
-static void multiply(const struct plain *p, int64_t n, int64_t k, int64_t c, const int64_t tap[3],
-                     const int64_t out[3])
+static void multiply_once(const struct plain *p, int64_t n, int64_t k, int64_t c,
+                          const int64_t tap[3], const int64_t out[3])
 {
     const int64_t channel = k / p->filters * p->channels + c;
     int64_t in[3];
@@ -83,11 +83,11 @@ static void multiply(const struct plain *p, int64_t n, int64_t k, int64_t c, con
                          : (double)p->data[SIMDEV_Y][offset_of(p, SIMDEV_Y, n, k, out)];
     const int64_t channels = p->groups * p->channels, filters = p->groups * p->filters;
     if (p->kind == SIMDEV_CONV_FORWARD)
-        p->sum[dense(n, k, filters, p->out, out)] += x * w;
+        p->sum[dense_index(n, k, filters, p->out, out)] += x * w;
     else if (p->kind == SIMDEV_CONV_BACKWARD_DATA)
-        p->sum[dense(n, channel, channels, p->in, in)] += y * w;
+        p->sum[dense_index(n, channel, channels, p->in, in)] += y * w;
     else
-        p->sum[dense(k, c, p->channels, p->taps, tap)] += x * y;
+        p->sum[dense_index(k, c, p->channels, p->taps, tap)] += x * y;
 }
 
 static void each_tap(const struct plain *p, int64_t n, int64_t k, const int64_t out[3])
@@ -96,7 +96,7 @@ static void each_tap(const struct plain *p, int64_t n, int64_t k, const int64_t 
         for (int64_t d = 0; d < p->taps[0]; d++)
             for (int64_t h = 0; h < p->taps[1]; h++)
                 for (int64_t w = 0; w < p->taps[2]; w++)
-                    multiply(p, n, k, c, (int64_t[3]){d, h, w}, out);
+                    multiply_once(p, n, k, c, (int64_t[3]){d, h, w}, out);
 }
 
 static void each_output(const struct plain *p)
@@ -109,7 +109,7 @@ static void each_output(const struct plain *p)
                         each_tap(p, n, k, (int64_t[3]){d, h, w});
 }
 
-static void store(const struct plain *p, const struct simdev_view *result)
+static void store_result(const struct plain *p, const struct simdev_view *result)
 {
     const enum simdev_role role = simdev_conv_result(p->kind);
     const int64_t *size = role == SIMDEV_X ? p->in : role == SIMDEV_W ? p->taps : p->out;
@@ -128,12 +128,12 @@ bool simdev_convolve_plain(const struct simdev_geometry *geometry,
 {
     const struct simdev_view *result = &view[simdev_conv_result(geometry->kind)];
     struct plain p;
-    describe(geometry, view, &p);
+    describe_loops(geometry, view, &p);
     p.sum = calloc((size_t)simdev_view_elements(result), sizeof *p.sum);
     if (!p.sum)
         return false;
     each_output(&p);
-    store(&p, result);
+    store_result(&p, result);
     free(p.sum);
     return true;
 }

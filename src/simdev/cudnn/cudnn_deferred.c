@@ -94,7 +94,7 @@ static char *plan_text(cudnnBackendDescriptor_t config)
 }
 
 /* The heuristics' configurations for the graph, at most MOST_CONFIGS. */
-static int64_t fallbacks(cudnnBackendDescriptor_t graph, cudnnBackendDescriptor_t *config)
+static int64_t find_fallbacks(cudnnBackendDescriptor_t graph, cudnnBackendDescriptor_t *config)
 {
     const struct simdev_planner *planner = simdev_planner();
     const cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_FALLBACK;
@@ -122,7 +122,7 @@ static char *precompiled_text(cudnnBackendDescriptor_t graph)
     cudnnBackendDescriptor_t config[MOST_CONFIGS];
     char *text = NULL;
     const int made = create_all(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, MOST_CONFIGS, config);
-    const int64_t count = made == MOST_CONFIGS ? fallbacks(graph, config) : 0;
+    const int64_t count = made == MOST_CONFIGS ? find_fallbacks(graph, config) : 0;
     for (int64_t i = 0; i < count && !text; i++) {
         bool is_compiled = true;
         if (simdev_config_has_note(config[i], CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION,
@@ -172,7 +172,7 @@ static char *with_engine(const char *text, cudnnBackendDescriptor_t config, int6
     return own;
 }
 
-static char *describe(cudnnBackendDescriptor_t config)
+static char *describe_config(cudnnBackendDescriptor_t config)
 {
     const struct simdev_planner *planner = simdev_planner();
     cudnnBackendDescriptor_t engine, graph;
@@ -206,7 +206,7 @@ struct simdev_program *simdev_deferred_program(cudnnBackendDescriptor_t config)
         get_one(config, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64, &workspace) !=
             CUDNN_STATUS_SUCCESS)
         return NULL;
-    char *text = describe(config);
+    char *text = describe_config(config);
     struct simdev_program *program = text ? simdev_program_parse(text, (size_t)workspace) : NULL;
     free(text);
     return program;

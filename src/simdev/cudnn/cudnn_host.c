@@ -9,7 +9,8 @@ struct simdev_host_call simdev_host_call(const char *function, enum simdev_layer
     return (struct simdev_host_call){.function = function, .layer = layer};
 }
 
-static int add(struct simdev_host_call *call, cudnnTensorDescriptor_t tensor, const void *data)
+static int add_operand(struct simdev_host_call *call, cudnnTensorDescriptor_t tensor,
+                       const void *data)
 {
     const int index = call->operands++;
     if (tensor && data)
@@ -20,10 +21,10 @@ static int add(struct simdev_host_call *call, cudnnTensorDescriptor_t tensor, co
 int simdev_host_read(struct simdev_host_call *call, cudnnTensorDescriptor_t tensor,
                      const void *data)
 {
-    return add(call, tensor, data);
+    return add_operand(call, tensor, data);
 }
 
-static float factor(const void *pointer, float otherwise)
+static float factor_at(const void *pointer, float otherwise)
 {
     float value = otherwise;
     if (pointer)
@@ -34,10 +35,10 @@ static float factor(const void *pointer, float otherwise)
 int simdev_host_write(struct simdev_host_call *call, cudnnTensorDescriptor_t tensor, void *data,
                       const void *alpha, const void *beta)
 {
-    const int index = add(call, tensor, data);
+    const int index = add_operand(call, tensor, data);
     call->operand[index].is_result = true;
-    call->operand[index].alpha = factor(alpha, 1);
-    call->operand[index].beta = factor(beta, 0);
+    call->operand[index].alpha = factor_at(alpha, 1);
+    call->operand[index].beta = factor_at(beta, 0);
     return index;
 }
 
@@ -49,7 +50,7 @@ struct simdev_planes simdev_planes_of(const struct simdev_view *view)
     return planes;
 }
 
-static struct simdev_view packed(const struct simdev_view *view, float *value)
+static struct simdev_view packed_view(const struct simdev_view *view, float *value)
 {
     struct simdev_view made = *view;
     int64_t stride = 1;
@@ -75,16 +76,16 @@ static bool check_operands(const struct simdev_host_call *call, const char *when
     return true;
 }
 
-static void store(const struct simdev_host_call *call, int index, float *value)
+static void store_operand(const struct simdev_host_call *call, int index, float *value)
 {
     struct simdev_pointwise op = simdev_pointwise_of(CUDNN_POINTWISE_IDENTITY);
-    const struct simdev_view from = packed(&call->operand[index].view, value);
+    const struct simdev_view from = packed_view(&call->operand[index].view, value);
     op.scale = call->operand[index].alpha;
     op.beta = call->operand[index].beta;
     simdev_pointwise_run(&op, &from, NULL, &call->operand[index].view);
 }
 
-static bool load(const struct simdev_host_call *call, int index, float **value)
+static bool load_operand(const struct simdev_host_call *call, int index, float **value)
 {
     const struct simdev_pointwise op = simdev_pointwise_of(CUDNN_POINTWISE_IDENTITY);
     const struct simdev_view *view = &call->operand[index].view;
@@ -93,20 +94,20 @@ static bool load(const struct simdev_host_call *call, int index, float **value)
     *value = calloc((size_t)simdev_view_elements(view), sizeof **value);
     if (!*value)
         return false;
-    const struct simdev_view to = packed(view, *value);
+    const struct simdev_view to = packed_view(view, *value);
     simdev_view_touch(view, call->operand[index].is_result);
     if (!call->operand[index].is_result)
         simdev_pointwise_run(&op, view, NULL, &to);
     return true;
 }
 
-static void work(void *arg)
+static void run_host_call(void *arg)
 {
     const struct simdev_host_call *call = arg;
     float *value[SIMDEV_HOST_OPERANDS] = {NULL};
     bool good = check_operands(call, "at run time");
     for (int i = 0; good && i < call->operands; i++) {
-        good = load(call, i, &value[i]);
+        good = load_operand(call, i, &value[i]);
         if (!good)
             simdev_violation("%s could not be computed: no host memory", call->function);
     }
@@ -116,7 +117,7 @@ static void work(void *arg)
     }
     for (int i = 0; i < call->operands; i++) {
         if (good && call->operand[i].is_result && value[i])
-            store(call, i, value[i]);
+            store_operand(call, i, value[i]);
         free(value[i]);
     }
     simdev_count(SIMDEV_OTHER_LAUNCHES);
@@ -145,7 +146,7 @@ cudnnStatus_t simdev_host_launch(cudnnHandle_t handle, const struct simdev_host_
     if (!copy)
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     *copy = *call;
-    const struct simdev_work made = {.run = work, .release = free, .arg = copy};
+    const struct simdev_work made = {.run = run_host_call, .release = free, .arg = copy};
     if (simdev_should_fail(call->function) ||
         (!simdev_is_capturing(stream) && !check_operands(copy, "at launch")) ||
         simdev_enqueue(stream, &made) != cudaSuccess) {

@@ -28,7 +28,7 @@ struct candidate {
     cudnnMathType_t math;
 };
 
-static float factor(const void *pointer)
+static float factor_at(const void *pointer)
 {
     float value;
     memcpy(&value, pointer, sizeof value);
@@ -36,9 +36,9 @@ static float factor(const void *pointer)
 }
 
 /* Fills the fields that every call passes. The problem is a key, so padding bytes must be zero. */
-static cudnnStatus_t describe(enum simdev_conv_kind kind, cudnnTensorDescriptor_t x,
-                              cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t conv,
-                              cudnnTensorDescriptor_t y, struct simdev_legacy_problem *out)
+static cudnnStatus_t describe_problem(enum simdev_conv_kind kind, cudnnTensorDescriptor_t x,
+                                      cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t conv,
+                                      cudnnTensorDescriptor_t y, struct simdev_legacy_problem *out)
 {
     if (!x || !w || !conv || !y)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
@@ -261,7 +261,7 @@ static cudnnStatus_t find_algorithms(cudnnHandle_t handle, enum simdev_conv_kind
                                      int *count)
 {
     struct simdev_legacy_problem problem = {.algo = 0};
-    const cudnnStatus_t status = describe(kind, x, w, conv, y, &problem);
+    const cudnnStatus_t status = describe_problem(kind, x, w, conv, y, &problem);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     if (!operands)
@@ -302,7 +302,7 @@ static cudnnStatus_t find_algorithms(cudnnHandle_t handle, enum simdev_conv_kind
         struct candidate row[MAX_ALGORITHMS];                                                      \
         if (!handle || !returned || !results || requested < 1)                                     \
             return CUDNN_STATUS_BAD_PARAM;                                                         \
-        const cudnnStatus_t status = describe(KIND, x, w, conv, y, &problem);                      \
+        const cudnnStatus_t status = describe_problem(KIND, x, w, conv, y, &problem);              \
         if (status != CUDNN_STATUS_SUCCESS)                                                        \
             return status;                                                                         \
         const int count = list_candidates(&problem, row);                                          \
@@ -330,7 +330,7 @@ static cudnnStatus_t find_algorithms(cudnnHandle_t handle, enum simdev_conv_kind
         struct simdev_legacy_problem problem = {.algo = 0};                                        \
         if (!handle)                                                                               \
             return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;                                            \
-        const cudnnStatus_t status = describe(KIND, x, w, conv, y, &problem);                      \
+        const cudnnStatus_t status = describe_problem(KIND, x, w, conv, y, &problem);              \
         return status == CUDNN_STATUS_SUCCESS ? query_workspace(&problem, (int)algo, size)         \
                                               : status;                                            \
     }
@@ -408,11 +408,12 @@ static bool all_given(const struct operands *operands)
     return true;
 }
 
-static cudnnStatus_t convolve(const char *function, cudnnHandle_t handle,
-                              enum simdev_conv_kind kind, const void *alpha, const void *beta,
-                              cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
-                              cudnnConvolutionDescriptor_t conv, cudnnTensorDescriptor_t y,
-                              int algo, const struct operands *operands)
+static cudnnStatus_t run_convolution(const char *function, cudnnHandle_t handle,
+                                     enum simdev_conv_kind kind, const void *alpha,
+                                     const void *beta, cudnnTensorDescriptor_t x,
+                                     cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t conv,
+                                     cudnnTensorDescriptor_t y, int algo,
+                                     const struct operands *operands)
 {
     struct simdev_legacy_problem problem = {.algo = 0};
     if (simdev_should_fail(function))
@@ -421,11 +422,11 @@ static cudnnStatus_t convolve(const char *function, cudnnHandle_t handle,
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (algo < 0)
         return CUDNN_STATUS_BAD_PARAM;
-    const cudnnStatus_t status = describe(kind, x, w, conv, y, &problem);
+    const cudnnStatus_t status = describe_problem(kind, x, w, conv, y, &problem);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
-    problem.alpha = factor(alpha);
-    problem.beta = factor(beta);
+    problem.alpha = factor_at(alpha);
+    problem.beta = factor_at(beta);
     problem.algo = algo;
     return launch_plan(handle, &problem, operands);
 }
@@ -437,8 +438,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionForward(
     const cudnnTensorDescriptor_t y_desc, void *y)
 {
     const struct operands operands = {{x, w, y}, NULL, NULL, workspace, workspace_bytes};
-    return convolve("cudnnConvolutionForward", handle, SIMDEV_CONV_FORWARD, alpha, beta, x_desc,
-                    w_desc, conv, y_desc, (int)algo, &operands);
+    return run_convolution("cudnnConvolutionForward", handle, SIMDEV_CONV_FORWARD, alpha, beta,
+                           x_desc, w_desc, conv, y_desc, (int)algo, &operands);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBackwardData(
@@ -448,8 +449,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBackwardData(
     const cudnnTensorDescriptor_t x_desc, void *x)
 {
     const struct operands operands = {{x, w, y}, NULL, NULL, workspace, workspace_bytes};
-    return convolve("cudnnConvolutionBackwardData", handle, SIMDEV_CONV_BACKWARD_DATA, alpha, beta,
-                    x_desc, w_desc, conv, y_desc, (int)algo, &operands);
+    return run_convolution("cudnnConvolutionBackwardData", handle, SIMDEV_CONV_BACKWARD_DATA, alpha,
+                           beta, x_desc, w_desc, conv, y_desc, (int)algo, &operands);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBackwardFilter(
@@ -459,8 +460,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBackwardFilter(
     const cudnnFilterDescriptor_t w_desc, void *w)
 {
     const struct operands operands = {{x, w, y}, NULL, NULL, workspace, workspace_bytes};
-    return convolve("cudnnConvolutionBackwardFilter", handle, SIMDEV_CONV_BACKWARD_FILTER, alpha,
-                    beta, x_desc, w_desc, conv, y_desc, (int)algo, &operands);
+    return run_convolution("cudnnConvolutionBackwardFilter", handle, SIMDEV_CONV_BACKWARD_FILTER,
+                           alpha, beta, x_desc, w_desc, conv, y_desc, (int)algo, &operands);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
@@ -479,11 +480,11 @@ SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
         !all_given(&operands))
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     const cudnnStatus_t status =
-        describe(SIMDEV_CONV_FORWARD, x_desc, w_desc, conv, y_desc, &problem);
+        describe_problem(SIMDEV_CONV_FORWARD, x_desc, w_desc, conv, y_desc, &problem);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
-    problem.alpha = factor(alpha1);
-    problem.side_scale = factor(alpha2);
+    problem.alpha = factor_at(alpha1);
+    problem.side_scale = factor_at(alpha2);
     problem.is_fused = true;
     problem.bias = simdev_tensor_view(bias_desc, NULL);
     if (problem.side_scale != 0 && z_desc)

@@ -69,13 +69,13 @@ static bool pack_strides(cudnnTensorFormat_t format, int rank, const int *dim, i
     return true;
 }
 
-static void copy(int count, const int *from, int *to)
+static void copy_integers(int count, const int *from, int *to)
 {
     if (to)
         memcpy(to, from, (size_t)count * sizeof *to);
 }
 
-static int fewer(int a, int b)
+static int smaller_of(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -110,8 +110,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t t
         return CUDNN_STATUS_BAD_PARAM;
     tensor->type = type;
     tensor->rank = rank;
-    copy(rank, dim, tensor->dim);
-    copy(rank, stride, tensor->stride);
+    copy_integers(rank, dim, tensor->dim);
+    copy_integers(rank, stride, tensor->stride);
     /* As in cuDNN: refused, but the descriptor keeps the extents. */
     return is_too_large(rank, dim) ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
 }
@@ -157,8 +157,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetTensorNdDescriptor(const cudnnTensorDescript
         *type = tensor->type;
     if (rank)
         *rank = tensor->rank;
-    copy(fewer(requested, tensor->rank), tensor->dim, dim);
-    copy(fewer(requested, tensor->rank), tensor->stride, stride);
+    copy_integers(smaller_of(requested, tensor->rank), tensor->dim, dim);
+    copy_integers(smaller_of(requested, tensor->rank), tensor->stride, stride);
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -174,8 +174,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetTensor4dDescriptor(const cudnnTensorDescript
     if (tensor->rank != 4)
         return CUDNN_STATUS_BAD_PARAM;
     for (int i = 0; i < 4; i++) {
-        copy(1, &tensor->dim[i], dim[i]);
-        copy(1, &tensor->stride[i], stride[i]);
+        copy_integers(1, &tensor->dim[i], dim[i]);
+        copy_integers(1, &tensor->stride[i], stride[i]);
     }
     if (type)
         *type = tensor->type;
@@ -219,7 +219,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t f
     filter->type = type;
     filter->format = format;
     filter->rank = rank;
-    copy(rank, dim, filter->dim);
+    copy_integers(rank, dim, filter->dim);
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -245,7 +245,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetFilterNdDescriptor(const cudnnFilterDescript
         *format = filter->format;
     if (rank)
         *rank = filter->rank;
-    copy(fewer(requested, filter->rank), filter->dim, dim);
+    copy_integers(smaller_of(requested, filter->rank), filter->dim, dim);
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -260,7 +260,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetFilter4dDescriptor(const cudnnFilterDescript
     if (filter->rank != 4)
         return CUDNN_STATUS_BAD_PARAM;
     for (int i = 0; i < 4; i++)
-        copy(1, &filter->dim[i], dim[i]);
+        copy_integers(1, &filter->dim[i], dim[i]);
     return cudnnGetFilterNdDescriptor(filter, 0, type, format, NULL, NULL);
 }
 
@@ -302,9 +302,9 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetConvolutionNdDescriptor(
     if (!all_positive(spatial, stride) || !all_positive(spatial, dilation))
         return CUDNN_STATUS_BAD_PARAM;
     conv->spatial = spatial;
-    copy(spatial, pad, conv->pad);
-    copy(spatial, stride, conv->stride);
-    copy(spatial, dilation, conv->dilation);
+    copy_integers(spatial, pad, conv->pad);
+    copy_integers(spatial, stride, conv->stride);
+    copy_integers(spatial, dilation, conv->dilation);
     conv->mode = mode;
     conv->compute = compute;
     return CUDNN_STATUS_SUCCESS;
@@ -330,9 +330,9 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetConvolutionNdDescriptor(const cudnnConvoluti
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (spatial)
         *spatial = conv->spatial;
-    copy(fewer(requested, conv->spatial), conv->pad, pad);
-    copy(fewer(requested, conv->spatial), conv->stride, stride);
-    copy(fewer(requested, conv->spatial), conv->dilation, dilation);
+    copy_integers(smaller_of(requested, conv->spatial), conv->pad, pad);
+    copy_integers(smaller_of(requested, conv->spatial), conv->stride, stride);
+    copy_integers(smaller_of(requested, conv->spatial), conv->dilation, dilation);
     if (mode)
         *mode = conv->mode;
     if (compute)
@@ -350,12 +350,12 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetConvolution2dDescriptor(const cudnnConvoluti
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (conv->spatial != 2)
         return CUDNN_STATUS_BAD_PARAM;
-    copy(1, &conv->pad[0], pad_h);
-    copy(1, &conv->pad[1], pad_w);
-    copy(1, &conv->stride[0], u);
-    copy(1, &conv->stride[1], v);
-    copy(1, &conv->dilation[0], dilation_h);
-    copy(1, &conv->dilation[1], dilation_w);
+    copy_integers(1, &conv->pad[0], pad_h);
+    copy_integers(1, &conv->pad[1], pad_w);
+    copy_integers(1, &conv->stride[0], u);
+    copy_integers(1, &conv->stride[1], v);
+    copy_integers(1, &conv->dilation[0], dilation_h);
+    copy_integers(1, &conv->dilation[1], dilation_w);
     return cudnnGetConvolutionNdDescriptor(conv, 0, NULL, NULL, NULL, NULL, mode, compute);
 }
 
@@ -411,7 +411,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetConvolution2dForwardOutputDim(
     int *const out[4] = {n, c, h, w};
     const cudnnStatus_t status = cudnnGetConvolutionNdForwardOutputDim(conv, x, filter, 4, dim);
     for (int i = 0; status == CUDNN_STATUS_SUCCESS && i < 4; i++)
-        copy(1, &dim[i], out[i]);
+        copy_integers(1, &dim[i], out[i]);
     return status;
 }
 

@@ -52,7 +52,7 @@ static bool check_live(const struct pointwise_run *run, const char *when)
            (!run->has_b || check_view(run->function, when, &run->b));
 }
 
-static void work(void *arg)
+static void run_pointwise(void *arg)
 {
     const struct pointwise_run *run = arg;
     const char *when = "at run time";
@@ -68,7 +68,7 @@ static void work(void *arg)
     simdev_count(SIMDEV_OTHER_LAUNCHES);
 }
 
-static bool broadcasts(const struct simdev_view *from, const struct simdev_view *to)
+static bool is_broadcast(const struct simdev_view *from, const struct simdev_view *to)
 {
     bool fits = from->rank == to->rank && simdev_type_size(from->type) > 0;
     for (int i = 0; fits && i < to->rank; i++)
@@ -82,7 +82,7 @@ static cudnnStatus_t launch_pointwise(const char *function, cudaStream_t stream,
                                       const struct simdev_view *x, const struct simdev_view *b,
                                       const struct simdev_view *y)
 {
-    if (!broadcasts(y, y) || !broadcasts(x, y) || (b && !broadcasts(b, y)))
+    if (!is_broadcast(y, y) || !is_broadcast(x, y) || (b && !is_broadcast(b, y)))
         return simdev_fail(CUDNN_STATUS_BAD_PARAM, "%s: the operands are inconsistent", function);
     struct pointwise_run *run = calloc(1, sizeof *run);
     if (!run)
@@ -92,7 +92,7 @@ static cudnnStatus_t launch_pointwise(const char *function, cudaStream_t stream,
     if (b)
         run->b = *b;
     run->is_unchecked = simdev_is_capturing(stream);
-    const struct simdev_work made = {.run = work, .release = free, .arg = run};
+    const struct simdev_work made = {.run = run_pointwise, .release = free, .arg = run};
     if ((!run->is_unchecked &&
          (!check_live(run, "at launch") || !check_inputs(run, "at launch"))) ||
         simdev_enqueue(stream, &made) != cudaSuccess) {
@@ -104,7 +104,7 @@ static cudnnStatus_t launch_pointwise(const char *function, cudaStream_t stream,
 }
 
 /* Scaling factors are float for every supported type. */
-static float factor(const void *pointer)
+static float factor_at(const void *pointer)
 {
     float value;
     memcpy(&value, pointer, sizeof value);
@@ -121,8 +121,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnTransformTensor(cudnnHandle_t handle, const voi
     const struct simdev_view from = simdev_tensor_view(x_desc, x);
     const struct simdev_view to = simdev_tensor_view(y_desc, y);
     struct simdev_pointwise op = simdev_pointwise_of(CUDNN_POINTWISE_IDENTITY);
-    op.scale = factor(alpha);
-    op.beta = factor(beta);
+    op.scale = factor_at(alpha);
+    op.beta = factor_at(beta);
     return launch_pointwise("cudnnTransformTensor", atomic_load(&handle->stream), &op, &from, NULL,
                             &to);
 }
@@ -137,8 +137,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void *alp
     const struct simdev_view from = simdev_tensor_view(a_desc, a);
     const struct simdev_view to = simdev_tensor_view(c_desc, c);
     struct simdev_pointwise op = simdev_pointwise_of(CUDNN_POINTWISE_IDENTITY);
-    op.scale = factor(alpha);
-    op.beta = factor(beta);
+    op.scale = factor_at(alpha);
+    op.beta = factor_at(beta);
     return launch_pointwise("cudnnAddTensor", atomic_load(&handle->stream), &op, &from, NULL, &to);
 }
 
@@ -186,10 +186,10 @@ SIMDEV_EXPORT cudnnStatus_t cudnnOpTensor(cudnnHandle_t handle,
     const struct simdev_view first = simdev_tensor_view(a_desc, a);
     const struct simdev_view to = simdev_tensor_view(c_desc, c);
     struct simdev_view second = to;
-    op.alpha1 = factor(alpha1);
-    op.beta = factor(beta);
+    op.alpha1 = factor_at(alpha1);
+    op.beta = factor_at(beta);
     if (binary) {
-        op.alpha2 = factor(alpha2);
+        op.alpha2 = factor_at(alpha2);
         second = simdev_tensor_view(b_desc, b);
     }
     return launch_pointwise("cudnnOpTensor", atomic_load(&handle->stream), &op, &first,
@@ -213,8 +213,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnActivationForward(cudnnHandle_t handle,
                            (int)activation->mode);
     const struct simdev_view from = simdev_tensor_view(x_desc, x);
     const struct simdev_view to = simdev_tensor_view(y_desc, y);
-    op.scale = factor(alpha);
-    op.beta = factor(beta);
+    op.scale = factor_at(alpha);
+    op.beta = factor_at(beta);
     return launch_pointwise("cudnnActivationForward", atomic_load(&handle->stream), &op, &from,
                             NULL, &to);
 }
@@ -227,7 +227,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnScaleTensor(cudnnHandle_t handle,
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     const struct simdev_view view = simdev_tensor_view(y_desc, y);
     struct simdev_pointwise op = simdev_pointwise_of(CUDNN_POINTWISE_IDENTITY);
-    op.scale = factor(alpha);
+    op.scale = factor_at(alpha);
     return launch_pointwise("cudnnScaleTensor", atomic_load(&handle->stream), &op, &view, NULL,
                             &view);
 }

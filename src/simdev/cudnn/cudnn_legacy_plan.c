@@ -58,7 +58,7 @@ static void set_descriptor(struct builder *b, cudnnBackendDescriptor_t descripto
     set_attribute(b, descriptor, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value);
 }
 
-static void finalize(struct builder *b, cudnnBackendDescriptor_t descriptor)
+static void finalize_descriptor(struct builder *b, cudnnBackendDescriptor_t descriptor)
 {
     if (b->status == CUDNN_STATUS_SUCCESS)
         b->status = b->planner->finalize(descriptor);
@@ -72,8 +72,8 @@ static void destroy_made(struct builder *b, int keep)
 
 /* ---- the graph ---- */
 
-static cudnnBackendDescriptor_t tensor(struct builder *b, const struct simdev_view *view,
-                                       int64_t uid, bool is_virtual)
+static cudnnBackendDescriptor_t make_tensor(struct builder *b, const struct simdev_view *view,
+                                            int64_t uid, bool is_virtual)
 {
     const cudnnDataType_t type = is_virtual ? CUDNN_DATA_FLOAT : view->type;
     const int64_t alignment = 16;
@@ -84,12 +84,12 @@ static cudnnBackendDescriptor_t tensor(struct builder *b, const struct simdev_vi
     set_attribute(b, d, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid);
     set_attribute(b, d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment);
     set_attribute(b, d, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual);
-    finalize(b, d);
+    finalize_descriptor(b, d);
     return d;
 }
 
-static cudnnBackendDescriptor_t convolution(struct builder *b,
-                                            const struct cudnnConvolutionStruct *conv)
+static cudnnBackendDescriptor_t make_convolution(struct builder *b,
+                                                 const struct cudnnConvolutionStruct *conv)
 {
     int64_t pad[SIMDEV_MAX_SPATIAL], stride[SIMDEV_MAX_SPATIAL], dilation[SIMDEV_MAX_SPATIAL];
     const int64_t spatial = conv->spatial;
@@ -107,13 +107,13 @@ static cudnnBackendDescriptor_t convolution(struct builder *b,
     set_attribute(b, d, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, spatial, pad);
     set_attribute(b, d, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, spatial, dilation);
     set_attribute(b, d, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, spatial, stride);
-    finalize(b, d);
+    finalize_descriptor(b, d);
     return d;
 }
 
-static cudnnBackendDescriptor_t operation(struct builder *b,
-                                          const struct simdev_legacy_problem *problem,
-                                          const cudnnBackendDescriptor_t operand[SIMDEV_ROLES])
+static cudnnBackendDescriptor_t make_operation(struct builder *b,
+                                               const struct simdev_legacy_problem *problem,
+                                               const cudnnBackendDescriptor_t operand[SIMDEV_ROLES])
 {
     static const struct {
         cudnnBackendDescriptorType_t type;
@@ -143,21 +143,21 @@ static cudnnBackendDescriptor_t operation(struct builder *b,
              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA},
     };
     const enum simdev_conv_kind kind = problem->kind;
-    cudnnBackendDescriptor_t conv = convolution(b, &problem->conv);
+    cudnnBackendDescriptor_t conv = make_convolution(b, &problem->conv);
     cudnnBackendDescriptor_t d = make_descriptor(b, name[kind].type);
     for (int role = 0; role < SIMDEV_ROLES; role++)
         set_descriptor(b, d, name[kind].role[role], operand[role]);
     set_descriptor(b, d, name[kind].conv, conv);
     set_attribute(b, d, name[kind].alpha, CUDNN_TYPE_FLOAT, 1, &problem->alpha);
     set_attribute(b, d, name[kind].beta, CUDNN_TYPE_FLOAT, 1, &problem->beta);
-    finalize(b, d);
+    finalize_descriptor(b, d);
     return d;
 }
 
-static cudnnBackendDescriptor_t pointwise(struct builder *b, const struct simdev_pointwise *op,
-                                          cudnnBackendDescriptor_t x,
-                                          cudnnBackendDescriptor_t second,
-                                          cudnnBackendDescriptor_t y)
+static cudnnBackendDescriptor_t make_pointwise(struct builder *b, const struct simdev_pointwise *op,
+                                               cudnnBackendDescriptor_t x,
+                                               cudnnBackendDescriptor_t second,
+                                               cudnnBackendDescriptor_t y)
 {
     const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
     const double lower = (double)op->lower_clip, upper = (double)op->upper_clip;
@@ -173,7 +173,7 @@ static cudnnBackendDescriptor_t pointwise(struct builder *b, const struct simdev
         set_attribute(b, mode, CUDNN_ATTR_POINTWISE_ELU_ALPHA, CUDNN_TYPE_DOUBLE, 1, &elu);
     if (op->mode == CUDNN_POINTWISE_SWISH_FWD)
         set_attribute(b, mode, CUDNN_ATTR_POINTWISE_SWISH_BETA, CUDNN_TYPE_DOUBLE, 1, &swish);
-    finalize(b, mode);
+    finalize_descriptor(b, mode);
     cudnnBackendDescriptor_t d = make_descriptor(b, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     set_descriptor(b, d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, mode);
     set_descriptor(b, d, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
@@ -182,7 +182,7 @@ static cudnnBackendDescriptor_t pointwise(struct builder *b, const struct simdev
     set_descriptor(b, d, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
     set_attribute(b, d, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, CUDNN_TYPE_FLOAT, 1, &op->alpha1);
     set_attribute(b, d, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, CUDNN_TYPE_FLOAT, 1, &op->alpha2);
-    finalize(b, d);
+    finalize_descriptor(b, d);
     return d;
 }
 
@@ -197,40 +197,40 @@ static int fused_operations(struct builder *b, const struct simdev_legacy_proble
     const bool activates = activation.mode != CUDNN_ACTIVATION_IDENTITY;
     int count = 0;
     if (problem->side.rank) {
-        cudnnBackendDescriptor_t to = tensor(b, shape, 100, true);
+        cudnnBackendDescriptor_t to = make_tensor(b, shape, 100, true);
         op.alpha2 = problem->side_scale;
-        operation_list[count++] =
-            pointwise(b, &op, from, tensor(b, &problem->side, SIMDEV_UID_SIDE, false), to);
+        operation_list[count++] = make_pointwise(
+            b, &op, from, make_tensor(b, &problem->side, SIMDEV_UID_SIDE, false), to);
         from = to;
     }
-    cudnnBackendDescriptor_t to = activates ? tensor(b, shape, 101, true) : y;
+    cudnnBackendDescriptor_t to = activates ? make_tensor(b, shape, 101, true) : y;
     op.alpha2 = 1;
     operation_list[count++] =
-        pointwise(b, &op, from, tensor(b, &problem->bias, SIMDEV_UID_BIAS, false), to);
+        make_pointwise(b, &op, from, make_tensor(b, &problem->bias, SIMDEV_UID_BIAS, false), to);
     if (activates) {
         if (!simdev_activation_op(&activation, &op))
             b->status = CUDNN_STATUS_NOT_SUPPORTED;
-        operation_list[count++] = pointwise(b, &op, to, NULL, y);
+        operation_list[count++] = make_pointwise(b, &op, to, NULL, y);
     }
     return count;
 }
 
-static cudnnBackendDescriptor_t graph(struct builder *b,
-                                      const struct simdev_legacy_problem *problem)
+static cudnnBackendDescriptor_t make_graph(struct builder *b,
+                                           const struct simdev_legacy_problem *problem)
 {
     cudnnBackendDescriptor_t operand[SIMDEV_ROLES], list[4];
     int count = 1;
     for (int role = 0; role < SIMDEV_ROLES; role++)
-        operand[role] = tensor(b, &problem->view[role], SIMDEV_UID_X + role, false);
+        operand[role] = make_tensor(b, &problem->view[role], SIMDEV_UID_X + role, false);
     cudnnBackendDescriptor_t y = operand[SIMDEV_Y];
     if (problem->is_fused)
-        operand[SIMDEV_Y] = tensor(b, &problem->view[SIMDEV_Y], 102, true);
-    list[0] = operation(b, problem, operand);
+        operand[SIMDEV_Y] = make_tensor(b, &problem->view[SIMDEV_Y], 102, true);
+    list[0] = make_operation(b, problem, operand);
     if (problem->is_fused)
         count += fused_operations(b, problem, operand[SIMDEV_Y], y, list + 1);
     cudnnBackendDescriptor_t d = make_descriptor(b, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     set_attribute(b, d, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, list);
-    finalize(b, d);
+    finalize_descriptor(b, d);
     return d;
 }
 
@@ -259,7 +259,7 @@ static cudnnStatus_t try_config(struct builder *b, cudnnBackendDescriptor_t conf
     set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
     if (b->planner->device)
         set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, b->planner->device);
-    finalize(b, d);
+    finalize_descriptor(b, d);
     if (b->status == CUDNN_STATUS_SUCCESS)
         b->status = simdev_plan_program(d, &out->program);
     const cudnnStatus_t status = b->status;
@@ -292,7 +292,7 @@ static cudnnStatus_t ask_heuristics(struct builder *b, cudnnBackendDescriptor_t 
     set_attribute(b, d, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
     if (b->planner->device)
         set_descriptor(b, d, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, b->planner->device);
-    finalize(b, d);
+    finalize_descriptor(b, d);
     for (int i = 0; i < MAX_CONFIGS; i++)
         list->config[i] = make_descriptor(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     list->engine = make_descriptor(b, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
@@ -344,7 +344,7 @@ static int64_t workspace_of(struct builder *b, cudnnBackendDescriptor_t config)
     set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
     if (b->planner->device)
         set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, b->planner->device);
-    finalize(b, d);
+    finalize_descriptor(b, d);
     if (b->status != CUDNN_STATUS_SUCCESS ||
         b->planner->get(d, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &one,
                         &bytes) != CUDNN_STATUS_SUCCESS)
@@ -397,10 +397,10 @@ static cudnnStatus_t plan_by_engine(struct builder *b, cudnnBackendDescriptor_t 
     set_attribute(b, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
     if (b->planner->device)
         set_descriptor(b, engine, CUDNN_ATTR_ENGINE_DEVICEPROP, b->planner->device);
-    finalize(b, engine);
+    finalize_descriptor(b, engine);
     cudnnBackendDescriptor_t config = make_descriptor(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     set_descriptor(b, config, CUDNN_ATTR_ENGINECFG_ENGINE, engine);
-    finalize(b, config);
+    finalize_descriptor(b, config);
     if (b->status != CUDNN_STATUS_SUCCESS)
         return b->status;
     out->uses_tensor_cores = has_note(b, engine, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
@@ -451,7 +451,7 @@ static cudnnStatus_t plan_algorithm(struct builder *b, cudnnBackendDescriptor_t 
 static void make_plan(const struct simdev_legacy_problem *problem, struct simdev_legacy_plan *out)
 {
     struct builder b = {.planner = simdev_planner()};
-    cudnnBackendDescriptor_t operations = graph(&b, problem);
+    cudnnBackendDescriptor_t operations = make_graph(&b, problem);
     out->status = b.status;
     if (b.status == CUDNN_STATUS_SUCCESS)
         out->status = plan_algorithm(&b, operations, problem, out);
@@ -470,7 +470,7 @@ static bool same_bytes(const void *a, const void *b, size_t size)
     return memcmp(a, b, size) == 0;
 }
 
-static size_t hash(const void *bytes, size_t size)
+static size_t hash_bytes(const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
     uint64_t h = 14695981039346656037u;
@@ -481,7 +481,7 @@ static size_t hash(const void *bytes, size_t size)
 
 const struct simdev_legacy_plan *simdev_legacy_plan(const struct simdev_legacy_problem *problem)
 {
-    const size_t at = hash(problem, sizeof *problem);
+    const size_t at = hash_bytes(problem, sizeof *problem);
     pthread_mutex_lock(&lock);
     struct entry *entry = bucket[at];
     while (entry && !same_bytes(&entry->problem, problem, sizeof *problem))

@@ -39,8 +39,9 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetCTCLossDescriptor(cudnnCTCLossDescriptor_t l
 
 /* Two tables of steps times labels with blanks between them: the forward and backward variables.
  * Only a cuDNN with a device returns the exact size, so this is an estimate. */
-static cudnnStatus_t workspace(const char *function, const cudnnTensorDescriptor_t probabilities,
-                               int longest, size_t *bytes)
+static cudnnStatus_t estimate_workspace(const char *function,
+                                        const cudnnTensorDescriptor_t probabilities, int longest,
+                                        size_t *bytes)
 {
     if (!probabilities || !bytes)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
@@ -62,7 +63,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetCTCLossWorkspaceSize(
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     for (int i = 0; probabilities && i < probabilities->dim[1]; i++)
         longest = label_lengths[i] > longest ? label_lengths[i] : longest;
-    return workspace(__func__, probabilities, longest, bytes);
+    return estimate_workspace(__func__, probabilities, longest, bytes);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnGetCTCLossWorkspaceSize_v8(
@@ -72,7 +73,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetCTCLossWorkspaceSize_v8(
 {
     if (!loss)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    return workspace(__func__, probabilities, loss->longest_label, bytes);
+    return estimate_workspace(__func__, probabilities, loss->longest_label, bytes);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnCTCLoss(cudnnHandle_t handle,

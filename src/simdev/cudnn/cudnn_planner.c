@@ -10,7 +10,7 @@ static struct simdev_planner chosen;
 static pthread_once_t chosen_once = PTHREAD_ONCE_INIT;
 static bool is_refused;
 
-static cudnnStatus_t refuse(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out)
+static cudnnStatus_t refuse_create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out)
 {
     (void)type, (void)out;
     return CUDNN_STATUS_NOT_INITIALIZED;
@@ -28,7 +28,7 @@ static void report_rule(bool wished)
     if (is_refused) {
         simdev_violation("SIMDEV_REQUIRE_PLANNING=real: no real cuDNN found for planning "
                          "(SIMDEV_CUDNN_DIR, SIMDEV_PLANNING)");
-        chosen.create = refuse;
+        chosen.create = refuse_create;
     } else if (!wished) {
         const ssize_t ignored = write(STDERR_FILENO, warning, sizeof warning - 1);
         (void)ignored;

@@ -15,7 +15,7 @@ struct twins {
     cudnnBackendDescriptor_t own, twin;
 };
 
-static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out)
+static cudnnStatus_t create_twins(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out)
 {
     struct twins *twins = calloc(1, sizeof *twins);
     if (!twins)
@@ -36,7 +36,7 @@ failed:
     return status;
 }
 
-static cudnnStatus_t destroy(cudnnBackendDescriptor_t descriptor)
+static cudnnStatus_t destroy_twins(cudnnBackendDescriptor_t descriptor)
 {
     struct twins *twins = descriptor;
     const cudnnStatus_t status = real.destroy(twins->own);
@@ -87,7 +87,7 @@ static cudnnStatus_t set_attribute(cudnnBackendDescriptor_t descriptor,
     return status;
 }
 
-static cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor)
+static cudnnStatus_t finalize_twins(cudnnBackendDescriptor_t descriptor)
 {
     static const int64_t plain = 0; /* the engine that the rule-of-thumb planner always has */
     const struct twins *twins = descriptor;
@@ -120,8 +120,8 @@ static cudnnStatus_t get_descriptors(const struct twins *of, cudnnBackendAttribu
     return status;
 }
 
-static cudnnStatus_t child(cudnnBackendDescriptor_t of, cudnnBackendAttributeName_t name,
-                           cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out)
+static cudnnStatus_t read_child(cudnnBackendDescriptor_t of, cudnnBackendAttributeName_t name,
+                                cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out)
 {
     int64_t count = 0;
     cudnnStatus_t status = real.create(type, out);
@@ -136,11 +136,12 @@ static cudnnStatus_t child(cudnnBackendDescriptor_t of, cudnnBackendAttributeNam
 static cudnnStatus_t engine_of(cudnnBackendDescriptor_t plan, int64_t *number)
 {
     cudnnBackendDescriptor_t config, engine;
-    cudnnStatus_t status = child(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
-                                 CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config);
+    cudnnStatus_t status = read_child(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                                      CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
-    status = child(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine);
+    status =
+        read_child(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine);
     if (status == CUDNN_STATUS_SUCCESS) {
         status =
             real.get(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, NULL, number);
@@ -150,8 +151,8 @@ static cudnnStatus_t engine_of(cudnnBackendDescriptor_t plan, int64_t *number)
     return status;
 }
 
-static cudnnStatus_t describe(const struct twins *plan, int64_t requested, int64_t *count,
-                              void *values)
+static cudnnStatus_t describe_plan(const struct twins *plan, int64_t requested, int64_t *count,
+                                   void *values)
 {
     int64_t number = 0;
     const struct rule_node *node = plan->twin;
@@ -184,7 +185,7 @@ static cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
 {
     const struct twins *twins = descriptor;
     if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)
-        return describe(twins, requested, count, values);
+        return describe_plan(twins, requested, count, values);
     if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR && values && requested > 0)
         return get_descriptors(twins, name, requested, count, values);
     return real.get(twins->own, name, type, requested, count, values);
@@ -205,11 +206,11 @@ bool simdev_planner_described(struct simdev_planner *planner)
     }
     (void)rule.finalize(device);
     twins->twin = device;
-    planner->create = create;
-    planner->destroy = destroy;
+    planner->create = create_twins;
+    planner->destroy = destroy_twins;
     planner->set = set_attribute;
     planner->get = get_attribute;
-    planner->finalize = finalize;
+    planner->finalize = finalize_twins;
     planner->device = twins;
     return true;
 }

@@ -58,14 +58,14 @@ static cudnnStatus_t get_unwatched(cudnnBackendDescriptor_t descriptor,
     return status;
 }
 
-static void unwatch(struct simdev_planner *planner)
+static void skip_race_checks(struct simdev_planner *planner)
 {
     itself = *planner;
     planner->finalize = finalize_unwatched;
     planner->get = get_unwatched;
 }
 #else
-static void unwatch(struct simdev_planner *planner)
+static void skip_race_checks(struct simdev_planner *planner)
 {
     (void)planner;
 }
@@ -103,6 +103,6 @@ bool simdev_planner_real(struct simdev_planner *planner)
     }
     planner->version = version();
     planner->cudart_version = cudart_version();
-    unwatch(planner);
+    skip_race_checks(planner);
     return true;
 }

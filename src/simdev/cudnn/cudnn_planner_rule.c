@@ -14,7 +14,7 @@ enum {
 };
 
 /* True if the attribute belongs to the descriptor type. cuDNN numbers them in ranges. */
-static bool belongs(cudnnBackendDescriptorType_t type, int name)
+static bool is_attribute_of(cudnnBackendDescriptorType_t type, int name)
 {
     static const struct {
         cudnnBackendDescriptorType_t type;
@@ -46,7 +46,7 @@ static bool belongs(cudnnBackendDescriptorType_t type, int name)
 
 static void release_node(struct rule_node *node);
 
-static void clear(struct rule_attribute *a)
+static void clear_attribute(struct rule_attribute *a)
 {
     if (a->type == CUDNN_TYPE_BACKEND_DESCRIPTOR)
         for (int64_t i = 0; i < a->count; i++)
@@ -59,12 +59,12 @@ static void release_node(struct rule_node *node)
     if (!node || atomic_fetch_sub(&node->references, 1) > 1)
         return;
     for (int i = 0; i < node->attributes; i++)
-        clear(&node->attribute[i]);
+        clear_attribute(&node->attribute[i]);
     free(node->json);
     free(node);
 }
 
-static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out)
+static cudnnStatus_t create_node(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out)
 {
     struct rule_node *node = calloc(1, sizeof *node);
     if (!node)
@@ -75,7 +75,7 @@ static cudnnStatus_t create(cudnnBackendDescriptorType_t type, cudnnBackendDescr
     return CUDNN_STATUS_SUCCESS;
 }
 
-static cudnnStatus_t destroy(cudnnBackendDescriptor_t descriptor)
+static cudnnStatus_t destroy_node(cudnnBackendDescriptor_t descriptor)
 {
     release_node(descriptor);
     return CUDNN_STATUS_SUCCESS;
@@ -100,7 +100,7 @@ static cudnnStatus_t store_attribute(struct rule_node *node, cudnnBackendAttribu
         for (int64_t i = 0; i < count; i++)
             atomic_fetch_add(&((struct rule_node **)copy)[i]->references, 1);
     if (a)
-        clear(a);
+        clear_attribute(a);
     else
         a = &node->attribute[node->attributes++];
     *a = (struct rule_attribute){name, type, count, copy};
@@ -113,7 +113,7 @@ static cudnnStatus_t set_attribute(cudnnBackendDescriptor_t descriptor,
                                    const void *values)
 {
     struct rule_node *node = descriptor;
-    if (node->finalized || !belongs(node->type, (int)name) || count < 0 || !values)
+    if (node->finalized || !is_attribute_of(node->type, (int)name) || count < 0 || !values)
         return CUDNN_STATUS_BAD_PARAM;
     if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR)
         for (int64_t i = 0; i < count; i++) {
@@ -133,7 +133,7 @@ static bool is_channels_last(const struct rule_node *tensor)
     return ((const int64_t *)dim->values)[1] == 1 || ((const int64_t *)stride->values)[1] == 1;
 }
 
-static int64_t elements(const struct rule_node *tensor)
+static int64_t count_elements(const struct rule_node *tensor)
 {
     const struct rule_attribute *dim = rule_find(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS);
     int64_t count = 1;
@@ -158,7 +158,7 @@ static int64_t workspace_of(const struct rule_node *graph, int64_t engine)
         const cudnnDataType_t type =
             (cudnnDataType_t)rule_integer(x, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT);
         for (int role = 0; role < SIMDEV_ROLES; role++)
-            bytes += elements(rule_child(operation, names->operand[role].name, 0)) *
+            bytes += count_elements(rule_child(operation, names->operand[role].name, 0)) *
                      (int64_t)simdev_type_size(type);
     }
     return bytes;
@@ -278,7 +278,7 @@ static cudnnStatus_t finalize_by_type(struct rule_node *node)
     }
 }
 
-static cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor)
+static cudnnStatus_t finalize_node(cudnnBackendDescriptor_t descriptor)
 {
     struct rule_node *node = descriptor;
     if (node->finalized)
@@ -305,7 +305,7 @@ static cudnnStatus_t copy_values(cudnnBackendAttributeType_t type, int64_t avail
 static void copy_node(struct rule_node *target, const struct rule_node *source)
 {
     for (int i = 0; i < target->attributes; i++)
-        clear(&target->attribute[i]);
+        clear_attribute(&target->attribute[i]);
     target->attributes = 0;
     for (int i = 0; i < source->attributes; i++) {
         const struct rule_attribute *a = &source->attribute[i];
@@ -319,10 +319,10 @@ static cudnnStatus_t fill_config(const struct rule_node *graph, int64_t index,
                                  struct rule_node *config)
 {
     cudnnBackendDescriptor_t engine, made;
-    cudnnStatus_t status = create(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine);
+    cudnnStatus_t status = create_node(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
-    status = create(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &made);
+    status = create_node(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &made);
     if (status != CUDNN_STATUS_SUCCESS)
         goto release_engine;
     status = set_attribute(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR,
@@ -330,12 +330,12 @@ static cudnnStatus_t fill_config(const struct rule_node *graph, int64_t index,
     if (status == CUDNN_STATUS_SUCCESS)
         status = set_attribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
     if (status == CUDNN_STATUS_SUCCESS)
-        status = finalize(engine);
+        status = finalize_node(engine);
     if (status == CUDNN_STATUS_SUCCESS)
         status = set_attribute(made, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
                                &engine);
     if (status == CUDNN_STATUS_SUCCESS)
-        status = finalize(made);
+        status = finalize_node(made);
     if (status == CUDNN_STATUS_SUCCESS)
         copy_node(config, made);
     release_node(made);
@@ -387,7 +387,7 @@ static cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
     const struct rule_node *node = descriptor;
     if (!node->finalized)
         return CUDNN_STATUS_NOT_INITIALIZED;
-    if (!belongs(node->type, (int)name))
+    if (!is_attribute_of(node->type, (int)name))
         return CUDNN_STATUS_BAD_PARAM;
     switch ((int)name) {
     case CUDNN_ATTR_ENGINEHEUR_RESULTS:
@@ -413,11 +413,11 @@ static cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
 void simdev_planner_rule(struct simdev_planner *planner)
 {
     *planner = (struct simdev_planner){
-        .create = create,
-        .destroy = destroy,
+        .create = create_node,
+        .destroy = destroy_node,
         .set = set_attribute,
         .get = get_attribute,
-        .finalize = finalize,
+        .finalize = finalize_node,
         .version = CUDNN_VERSION,
         .cudart_version = CUDART_VERSION,
     };

@@ -136,7 +136,7 @@ bool simdev_pointwise_is_binary(cudnnPointwiseMode_t mode)
     }
 }
 
-static float relu(const struct simdev_pointwise *op, float x)
+static float apply_relu(const struct simdev_pointwise *op, float x)
 {
     if (x != x)
         return x;
@@ -152,7 +152,7 @@ static float gelu_tanh(float x)
 
 /* e^x to about two units in the last place, in a form that vectorises. It saturates beyond the
  * range of float. */
-static inline float exponential(float x)
+static inline float fast_exp(float x)
 {
     x = x < -87.0f ? -87.0f : x;
     x = x > 88.0f ? 88.0f : x;
@@ -182,10 +182,10 @@ static void sigmoid_row(float beta, int n, const float *x, float *to)
         to[i] = low > 88.0f ? 88.0f : low;
     }
     for (int i = 0; i < n; i++)
-        to[i] = 1.0f / (1.0f + exponential(to[i]));
+        to[i] = 1.0f / (1.0f + fast_exp(to[i]));
 }
 
-static float unary(const struct simdev_pointwise *op, float x)
+static float apply_unary(const struct simdev_pointwise *op, float x)
 {
     switch (op->mode) {
     case CUDNN_POINTWISE_ABS:
@@ -199,7 +199,7 @@ static float unary(const struct simdev_pointwise *op, float x)
     case CUDNN_POINTWISE_RSQRT:
         return 1.0f / sqrtf(x);
     case CUDNN_POINTWISE_RELU_FWD:
-        return relu(op, x);
+        return apply_relu(op, x);
     case CUDNN_POINTWISE_TANH_FWD:
         return tanhf(x);
     case CUDNN_POINTWISE_ELU_FWD:
@@ -231,7 +231,7 @@ static void unary_row(const struct simdev_pointwise *op, int n, float *x)
         break;
     default:
         for (int i = 0; i < n; i++)
-            x[i] = unary(op, x[i]);
+            x[i] = apply_unary(op, x[i]);
     }
 }
 
@@ -328,7 +328,7 @@ static void run_row(const struct simdev_pointwise *op, const struct lane *start,
     }
 }
 
-static int innermost(const struct simdev_view *y)
+static int innermost_axis(const struct simdev_view *y)
 {
     int inner = y->rank - 1;
     for (int i = y->rank - 1; i >= 0; i--) {
@@ -343,7 +343,7 @@ static int innermost(const struct simdev_view *y)
 }
 
 /* Merges a neighbouring dimension into the inner one if every lane is contiguous across both. */
-static int64_t fold(struct lane *lane, int lanes, int inner, int64_t *dim, int rank)
+static int64_t fold_axes(struct lane *lane, int lanes, int inner, int64_t *dim, int rank)
 {
     int64_t length = dim[inner];
     dim[inner] = 1;
@@ -366,13 +366,13 @@ static int64_t fold(struct lane *lane, int lanes, int inner, int64_t *dim, int r
 void simdev_pointwise_run(const struct simdev_pointwise *op, const struct simdev_view *x,
                           const struct simdev_view *b, const struct simdev_view *y)
 {
-    const int lanes = b ? 3 : 2, inner = innermost(y), rank = y->rank;
+    const int lanes = b ? 3 : 2, inner = innermost_axis(y), rank = y->rank;
     struct lane lane[3] = {lane_of(y, y), lane_of(x, y)};
     int64_t index[SIMDEV_MAX_RANK] = {0}, dim[SIMDEV_MAX_RANK];
     if (b)
         lane[2] = lane_of(b, y);
     memcpy(dim, y->dim, sizeof dim);
-    const int64_t length = fold(lane, lanes, inner, dim, rank);
+    const int64_t length = fold_axes(lane, lanes, inner, dim, rank);
     for (;;) {
         run_row(op, lane, lanes, inner, length);
         int axis = rank - 1;

@@ -5,7 +5,7 @@
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-static void copy(int count, const int *from, int *to)
+static void copy_integers(int count, const int *from, int *to)
 {
     if (to)
         memcpy(to, from, (size_t)count * sizeof *to);
@@ -27,9 +27,9 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetPoolingNdDescriptor(cudnnPoolingDescriptor_t
     pooling->mode = mode;
     pooling->nan = nan;
     pooling->spatial = spatial;
-    copy(spatial, window, pooling->window);
-    copy(spatial, pad, pooling->pad);
-    copy(spatial, stride, pooling->stride);
+    copy_integers(spatial, window, pooling->window);
+    copy_integers(spatial, pad, pooling->pad);
+    copy_integers(spatial, stride, pooling->stride);
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -58,9 +58,9 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetPoolingNdDescriptor(const cudnnPoolingDescri
         *nan = pooling->nan;
     if (spatial)
         *spatial = pooling->spatial;
-    copy(count, pooling->window, window);
-    copy(count, pooling->pad, pad);
-    copy(count, pooling->stride, stride);
+    copy_integers(count, pooling->window, window);
+    copy_integers(count, pooling->pad, pad);
+    copy_integers(count, pooling->stride, stride);
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -74,12 +74,12 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetPooling2dDescriptor(const cudnnPoolingDescri
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (pooling->spatial != 2)
         return CUDNN_STATUS_BAD_PARAM;
-    copy(1, &pooling->window[0], window_h);
-    copy(1, &pooling->window[1], window_w);
-    copy(1, &pooling->pad[0], pad_h);
-    copy(1, &pooling->pad[1], pad_w);
-    copy(1, &pooling->stride[0], stride_h);
-    copy(1, &pooling->stride[1], stride_w);
+    copy_integers(1, &pooling->window[0], window_h);
+    copy_integers(1, &pooling->window[1], window_w);
+    copy_integers(1, &pooling->pad[0], pad_h);
+    copy_integers(1, &pooling->pad[1], pad_w);
+    copy_integers(1, &pooling->stride[0], stride_h);
+    copy_integers(1, &pooling->stride[1], stride_w);
     return cudnnGetPoolingNdDescriptor(pooling, 0, mode, nan, NULL, NULL, NULL, NULL);
 }
 
@@ -109,7 +109,7 @@ cudnnGetPooling2dForwardOutputDim(const cudnnPoolingDescriptor_t pooling,
     int *const out[4] = {n, c, h, w};
     const cudnnStatus_t status = cudnnGetPoolingNdForwardOutputDim(pooling, x, 4, dim);
     for (int i = 0; status == CUDNN_STATUS_SUCCESS && i < 4; i++)
-        copy(1, &dim[i], out[i]);
+        copy_integers(1, &dim[i], out[i]);
     return status;
 }
 

@@ -10,10 +10,10 @@
 
 /* ---- a plan's JSON, with the names that cuDNN writes ---- */
 
-static void refuse(struct simdev_program *program, const char *format, ...)
+static void refuse_program(struct simdev_program *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void refuse(struct simdev_program *program, const char *format, ...)
+static void refuse_program(struct simdev_program *program, const char *format, ...)
 {
     va_list args;
     if (program->refusal[0])
@@ -103,14 +103,14 @@ static void parse_tensor(struct simdev_program *program, const cJSON *json,
     char *end;
     tensor->uid = strtoll(name, &end, 10);
     if (!*name || *end)
-        refuse(program, "the name of tensor \"%s\" is not a number", name);
+        refuse_program(program, "the name of tensor \"%s\" is not a number", name);
     if (!type_of(text_of(json, "dataType"), &view->type))
-        refuse(program, "tensor %s is of type %s", name, text_of(json, "dataType"));
+        refuse_program(program, "tensor %s is of type %s", name, text_of(json, "dataType"));
     view->rank = integers_of(json, "dim", SIMDEV_MAX_RANK, view->dim);
     if (view->rank < 1 || integers_of(json, "stride", SIMDEV_MAX_RANK, view->stride) != view->rank)
-        refuse(program, "tensor %s has no extents and strides that can be read", name);
+        refuse_program(program, "tensor %s has no extents and strides that can be read", name);
     if (integer_of(json, "vectCount", 1) != 1)
-        refuse(program, "tensor %s is vectorised", name);
+        refuse_program(program, "tensor %s is vectorised", name);
     tensor->alignment = integer_of(json, "ptrAlignment", 1);
     tensor->is_virtual = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "isVirtual"));
     tensor->is_by_value = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "isByValue"));
@@ -124,7 +124,7 @@ static int operand_of(struct simdev_program *program, const cJSON *node, const c
     for (int i = 0; *name && i < program->tensors; i++)
         if (program->tensor[i].uid == strtoll(name, NULL, 10))
             return i;
-    refuse(program, "operand %s of %s is missing", key, text_of(node, "operation"));
+    refuse_program(program, "operand %s of %s is missing", key, text_of(node, "operation"));
     return 0;
 }
 
@@ -132,7 +132,7 @@ static void read_spatial(struct simdev_program *program, const cJSON *json, cons
                          int spatial, int64_t *values)
 {
     if (integers_of(json, key, SIMDEV_MAX_SPATIAL, values) != spatial)
-        refuse(program, "a convolution without \"%s\"", key);
+        refuse_program(program, "a convolution without \"%s\"", key);
 }
 
 /* Inconsistent extents would make the arithmetic access memory outside of its operands. */
@@ -149,7 +149,7 @@ static void check_extents(struct simdev_program *program, const struct simdev_no
         fits = fits && room >= reach && (room - reach) / g->stride[i] + 1 == y[2 + i];
     }
     if (!fits)
-        refuse(program, "a convolution with inconsistent extents");
+        refuse_program(program, "a convolution with inconsistent extents");
 }
 
 static void parse_convolution(struct simdev_program *program, const cJSON *json,
@@ -164,7 +164,7 @@ static void parse_convolution(struct simdev_program *program, const cJSON *json,
         node->operand[role] = operand_of(program, json, name[kind][role]);
         const int own = program->tensor[node->operand[role]].view.rank;
         if (own < 3 || own > 2 + SIMDEV_MAX_SPATIAL || (rank && own != rank))
-            refuse(program, "a convolution with tensors of %d dimensions", own);
+            refuse_program(program, "a convolution with tensors of %d dimensions", own);
         rank = own;
     }
     if (program->refusal[0])
@@ -181,14 +181,14 @@ static void parse_convolution(struct simdev_program *program, const cJSON *json,
     const int64_t channels = program->tensor[node->operand[SIMDEV_X]].view.dim[1];
     const int64_t own = program->tensor[node->operand[SIMDEV_W]].view.dim[1];
     if (own < 1 || channels % own != 0)
-        refuse(program, "a convolution with %lld channels and a filter with %lld",
-               (long long)channels, (long long)own);
+        refuse_program(program, "a convolution with %lld channels and a filter with %lld",
+                       (long long)channels, (long long)own);
     g->groups = own < 1 ? 1 : channels / own;
     if (!program->refusal[0])
         check_extents(program, node);
 }
 
-static bool broadcasts(const struct simdev_view *from, const struct simdev_view *to)
+static bool is_broadcast(const struct simdev_view *from, const struct simdev_view *to)
 {
     bool fits = from->rank == to->rank;
     for (int i = 0; fits && i < to->rank; i++)
@@ -202,7 +202,7 @@ static void parse_pointwise(struct simdev_program *program, const cJSON *json,
     struct simdev_pointwise *op = &node->pointwise;
     cudnnPointwiseMode_t mode = CUDNN_POINTWISE_IDENTITY;
     if (!mode_of(text_of(json, "pointwiseMode"), &mode))
-        refuse(program, "pointwise mode %s", text_of(json, "pointwiseMode"));
+        refuse_program(program, "pointwise mode %s", text_of(json, "pointwiseMode"));
     node->is_pointwise = true;
     *op = simdev_pointwise_of(mode);
     op->alpha1 = number_of(json, "alpha1", 1);
@@ -225,8 +225,9 @@ static void parse_pointwise(struct simdev_program *program, const cJSON *json,
         return;
     const struct simdev_view *y = &program->tensor[node->operand[SIMDEV_Y]].view;
     for (int role = 0; role < SIMDEV_Y; role++)
-        if (node->operand[role] >= 0 && !broadcasts(&program->tensor[node->operand[role]].view, y))
-            refuse(program, "a pointwise operand with a different shape than its result");
+        if (node->operand[role] >= 0 &&
+            !is_broadcast(&program->tensor[node->operand[role]].view, y))
+            refuse_program(program, "a pointwise operand with a different shape than its result");
 }
 
 static void parse_node(struct simdev_program *program, const cJSON *json, struct simdev_node *node)
@@ -243,7 +244,7 @@ static void parse_node(struct simdev_program *program, const cJSON *json, struct
              0)
         parse_convolution(program, json, SIMDEV_CONV_BACKWARD_FILTER, node);
     else
-        refuse(program, "operation %s", operation);
+        refuse_program(program, "operation %s", operation);
     if (program->refusal[0])
         return;
     if (!node->is_pointwise)
@@ -264,7 +265,7 @@ static void check_order(struct simdev_program *program)
             if (index < 0 || role == (int)result)
                 continue;
             if (program->tensor[index].is_virtual && !ready[index])
-                refuse(program, "a graph whose operations are not in order");
+                refuse_program(program, "a graph whose operations are not in order");
         }
         ready[node->operand[result]] = true;
     }
@@ -290,7 +291,7 @@ static bool parse_graph(struct simdev_program *program, const cJSON *graph)
     const cJSON *nodes = cJSON_GetObjectItemCaseSensitive(graph, "nodes"), *item;
     const int tensor_count = cJSON_GetArraySize(tensors), node_count = cJSON_GetArraySize(nodes);
     if (tensor_count < 1 || tensor_count > 64 || node_count < 1) {
-        refuse(program, "a plan with an unreadable description");
+        refuse_program(program, "a plan with an unreadable description");
         return true;
     }
     program->tensor = calloc((size_t)tensor_count, sizeof *program->tensor);
@@ -332,7 +333,7 @@ static size_t object_length(const char *text)
 
 /* "GRAPH-PLAN", hashes of the graph and of the whole description: plans of the same graph on other
  * engines begin alike. */
-static void label(struct simdev_program *program, const char *json)
+static void name_program(struct simdev_program *program, const char *json)
 {
     const char *name = strstr(json, "\"operationGraph\""), *graph = name ? strchr(name, '{') : NULL;
     const uint32_t first = graph ? (uint32_t)hash_of(graph, object_length(graph)) : 0;
@@ -377,7 +378,7 @@ struct simdev_program *simdev_program_parse(const char *json, size_t workspace)
     atomic_init(&program->references, 1);
     pthread_mutex_init(&program->lock, NULL);
     program->workspace = workspace;
-    label(program, json);
+    name_program(program, json);
     cJSON *root = cJSON_Parse(json);
     const bool ok = parse_graph(program, cJSON_GetObjectItemCaseSensitive(root, "operationGraph"));
     cJSON_Delete(root);

@@ -60,7 +60,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBuildRNNDynamic(cudnnHandle_t handle, cudnnRNND
  * All matrices of all layers come first, then all biases. A pseudo-layer is one direction of one
  * layer. Each gate has a matrix for the input and one for the hidden state. */
 
-static int gates(const struct cudnnRNNStruct *rnn)
+static int gates_of_cell(const struct cudnnRNNStruct *rnn)
 {
     return rnn->cell == CUDNN_LSTM ? 4 : rnn->cell == CUDNN_GRU ? 3 : 1;
 }
@@ -71,14 +71,15 @@ static bool is_projected(const struct cudnnRNNStruct *rnn)
 }
 
 /* The rows (returned) and columns of the matrix `id` of a pseudo-layer. */
-static int64_t matrix(const struct cudnnRNNStruct *rnn, int pseudo_layer, int id, int64_t *columns)
+static int64_t matrix_extents(const struct cudnnRNNStruct *rnn, int pseudo_layer, int id,
+                              int64_t *columns)
 {
     const int64_t above = (int64_t)rnn->projected * rnn->directions;
-    if (id == 2 * gates(rnn)) {
+    if (id == 2 * gates_of_cell(rnn)) {
         *columns = rnn->hidden;
         return rnn->projected;
     }
-    *columns = id >= gates(rnn)                 ? rnn->projected
+    *columns = id >= gates_of_cell(rnn)         ? rnn->projected
                : pseudo_layer < rnn->directions ? (rnn->skips_input ? 0 : rnn->input)
                                                 : above;
     return rnn->hidden;
@@ -86,30 +87,31 @@ static int64_t matrix(const struct cudnnRNNStruct *rnn, int pseudo_layer, int id
 
 static bool has_bias(const struct cudnnRNNStruct *rnn, int id)
 {
-    if (id >= 2 * gates(rnn))
+    if (id >= 2 * gates_of_cell(rnn))
         return false;
     return rnn->bias == CUDNN_RNN_DOUBLE_BIAS ||
-           (rnn->bias == CUDNN_RNN_SINGLE_INP_BIAS && id < gates(rnn)) ||
-           (rnn->bias == CUDNN_RNN_SINGLE_REC_BIAS && id >= gates(rnn));
+           (rnn->bias == CUDNN_RNN_SINGLE_INP_BIAS && id < gates_of_cell(rnn)) ||
+           (rnn->bias == CUDNN_RNN_SINGLE_REC_BIAS && id >= gates_of_cell(rnn));
 }
 
 /* Elements before the matrix (or bias) of a pseudo-layer. For a pseudo-layer past the last, all
  * elements. */
-static int64_t offset(const struct cudnnRNNStruct *rnn, int pseudo_layer, int id, bool of_bias)
+static int64_t offset_of_matrix(const struct cudnnRNNStruct *rnn, int pseudo_layer, int id,
+                                bool of_bias)
 {
-    const int count = 2 * gates(rnn) + (is_projected(rnn) ? 1 : 0);
+    const int count = 2 * gates_of_cell(rnn) + (is_projected(rnn) ? 1 : 0);
     int64_t elements = 0, columns;
     for (int p = 0; p <= pseudo_layer && p < rnn->layers * rnn->directions; p++)
         for (int i = 0; i < count && (p < pseudo_layer || i < id); i++) {
-            const int64_t rows = matrix(rnn, p, i, &columns);
+            const int64_t rows = matrix_extents(rnn, p, i, &columns);
             elements += of_bias ? (has_bias(rnn, i) ? rnn->hidden : 0) : rows * columns;
         }
     return elements;
 }
 
-static int64_t all(const struct cudnnRNNStruct *rnn, bool of_bias)
+static int64_t count_parameters(const struct cudnnRNNStruct *rnn, bool of_bias)
 {
-    return offset(rnn, rnn->layers * rnn->directions, 0, of_bias);
+    return offset_of_matrix(rnn, rnn->layers * rnn->directions, 0, of_bias);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnGetRNNWeightSpaceSize(cudnnHandle_t handle,
@@ -117,12 +119,13 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetRNNWeightSpaceSize(cudnnHandle_t handle,
 {
     if (!handle || !rnn || !bytes)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    *bytes = (size_t)(all(rnn, false) + all(rnn, true)) * type_bytes(rnn->type);
+    *bytes = (size_t)(count_parameters(rnn, false) + count_parameters(rnn, true)) *
+             type_bytes(rnn->type);
     return CUDNN_STATUS_SUCCESS;
 }
 
-static void describe(cudnnTensorDescriptor_t out, cudnnDataType_t type, int64_t rows,
-                     int64_t columns)
+static void describe_matrix(cudnnTensorDescriptor_t out, cudnnDataType_t type, int64_t rows,
+                            int64_t columns)
 {
     const int dim[3] = {1, (int)rows, (int)columns};
     if (out && rows > 0 && columns > 0)
@@ -137,22 +140,23 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetRNNWeightParams(
     if (!handle || !rnn || !(matrix_at || bias_at))
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (pseudo_layer < 0 || pseudo_layer >= rnn->layers * rnn->directions || id < 0 ||
-        id > 2 * gates(rnn))
+        id > 2 * gates_of_cell(rnn))
         return CUDNN_STATUS_BAD_PARAM;
     const size_t element = type_bytes(rnn->type);
     char *base = (char *)(uintptr_t)weights;
     int64_t columns = 0;
-    const bool absent = id == 2 * gates(rnn) && !is_projected(rnn);
-    const int64_t rows = absent ? 0 : matrix(rnn, pseudo_layer, id, &columns);
-    const int64_t first_bias = all(rnn, false) + offset(rnn, pseudo_layer, id, true);
+    const bool absent = id == 2 * gates_of_cell(rnn) && !is_projected(rnn);
+    const int64_t rows = absent ? 0 : matrix_extents(rnn, pseudo_layer, id, &columns);
+    const int64_t first_bias =
+        count_parameters(rnn, false) + offset_of_matrix(rnn, pseudo_layer, id, true);
     if (matrix_at)
         *matrix_at = rows > 0 && columns > 0
-                         ? base + (size_t)offset(rnn, pseudo_layer, id, false) * element
+                         ? base + (size_t)offset_of_matrix(rnn, pseudo_layer, id, false) * element
                          : NULL;
     if (bias_at)
         *bias_at = has_bias(rnn, id) ? base + (size_t)first_bias * element : NULL;
-    describe(matrix_desc, rnn->type, rows, columns);
-    describe(bias_desc, rnn->type, has_bias(rnn, id) ? rnn->hidden : 0, 1);
+    describe_matrix(matrix_desc, rnn->type, rows, columns);
+    describe_matrix(bias_desc, rnn->type, has_bias(rnn, id) ? rnn->hidden : 0, 1);
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -185,11 +189,11 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t handle,
     /* The values of every gate before its activation. The reserve space also has the states of all
      * layers. */
     if (workspace)
-        *workspace = steps * step * (size_t)(gates(rnn) + 2);
+        *workspace = steps * step * (size_t)(gates_of_cell(rnn) + 2);
     if (reserve)
         *reserve = mode == CUDNN_FWD_MODE_INFERENCE
                        ? 0
-                       : steps * step * (size_t)(gates(rnn) + 2) * (size_t)rnn->layers;
+                       : steps * step * (size_t)(gates_of_cell(rnn) + 2) * (size_t)rnn->layers;
     simdev_estimated(__func__);
     return CUDNN_STATUS_SUCCESS;
 }

@@ -12,7 +12,7 @@ static int64_t most_elements(void)
     return text && *text ? strtoll(text, NULL, 10) : INT64_C(0x7fffffff);
 }
 
-static int64_t span(const struct rule_node *tensor)
+static int64_t span_of(const struct rule_node *tensor)
 {
     const struct rule_attribute *dim = rule_find(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS);
     const struct rule_attribute *stride = rule_find(tensor, CUDNN_ATTR_TENSOR_STRIDES);
@@ -22,7 +22,7 @@ static int64_t span(const struct rule_node *tensor)
     return last + 1;
 }
 
-static bool refuses(const char *what)
+static bool is_refused(const char *what)
 {
     const char *list = getenv("SIMDEV_REFUSE");
     const size_t length = strlen(what);
@@ -49,7 +49,7 @@ static bool has_gaps(const struct rule_node *tensor)
     int64_t elements = 1;
     for (int64_t i = 0; i < dim->count; i++)
         elements *= ((const int64_t *)dim->values)[i];
-    return span(tensor) != elements;
+    return span_of(tensor) != elements;
 }
 
 bool rule_plain_alone(const struct rule_node *graph)
@@ -60,11 +60,11 @@ bool rule_plain_alone(const struct rule_node *graph)
         const struct rule_operation *names = rule_operation_of(operation);
         if (!names || operation->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
             continue;
-        if (refuses("padding") && is_unequal(rule_child(operation, names->descriptor, 0)))
+        if (is_refused("padding") && is_unequal(rule_child(operation, names->descriptor, 0)))
             return true;
         for (int role = 0; role < SIMDEV_ROLES; role++) {
             const struct rule_node *tensor = rule_child(operation, names->operand[role].name, 0);
-            if (span(tensor) > most_elements() || (refuses("gaps") && has_gaps(tensor)))
+            if (span_of(tensor) > most_elements() || (is_refused("gaps") && has_gaps(tensor)))
                 return true;
         }
     }

@@ -16,7 +16,7 @@ struct run {
     char *data[];      /* one per tensor; NULL for virtual ones */
 };
 
-static struct simdev_view bound(const struct simdev_tensor *tensor, char *data)
+static struct simdev_view view_of_data(const struct simdev_tensor *tensor, char *data)
 {
     struct simdev_view view = tensor->view;
     view.data = data;
@@ -57,7 +57,7 @@ static bool check_workspace(const struct run *run, const char *when)
     const struct simdev_view scratch = {
         run->workspace, CUDNN_DATA_HALF, 1, {(int64_t)((bytes + 1) / 2)}, {1}};
     for (int i = 0; i < program->tensors; i++) {
-        const struct simdev_view view = bound(&program->tensor[i], run->data[i]);
+        const struct simdev_view view = view_of_data(&program->tensor[i], run->data[i]);
         if (view.data && !program->tensor[i].is_by_value && simdev_views_overlap(&scratch, &view)) {
             simdev_violation("%s: the workspace at %p overlaps tensor %lld", when,
                              (void *)run->workspace, (long long)program->tensor[i].uid);
@@ -84,11 +84,11 @@ static bool check_aliasing(const struct run *run, const char *when)
 {
     const struct simdev_program *program = run->program;
     for (int out = 0; out < program->tensors; out++) {
-        const struct simdev_view y = bound(&program->tensor[out], run->data[out]);
+        const struct simdev_view y = view_of_data(&program->tensor[out], run->data[out]);
         if (!program->tensor[out].is_written || !y.data)
             continue;
         for (int in = 0; in < program->tensors; in++) {
-            const struct simdev_view x = bound(&program->tensor[in], run->data[in]);
+            const struct simdev_view x = view_of_data(&program->tensor[in], run->data[in]);
             if (in == out || !x.data || program->tensor[in].is_by_value)
                 continue;
             const bool same = simdev_views_equal(&x, &y) && may_share(program, in, out);
@@ -172,11 +172,11 @@ static struct simdev_kernel *kernel_of(struct simdev_program *program, struct si
     return kernel;
 }
 
-static struct simdev_view operand(const struct simdev_program *program, char *const *data,
-                                  const struct simdev_node *node, int role)
+static struct simdev_view operand_of(const struct simdev_program *program, char *const *data,
+                                     const struct simdev_node *node, int role)
 {
     const int index = node->operand[role];
-    return bound(&program->tensor[index], data[index]);
+    return view_of_data(&program->tensor[index], data[index]);
 }
 
 /* Converts the operand of a role to packed f32, in the filter's natural order. */
@@ -196,8 +196,8 @@ static bool stage_operand(const struct simdev_node *node, struct simdev_view fro
     return true;
 }
 
-static void unstage(const struct simdev_node *node, const struct simdev_view *packed,
-                    struct simdev_view to)
+static void unpack_result(const struct simdev_node *node, const struct simdev_view *packed,
+                          struct simdev_view to)
 {
     struct simdev_pointwise copy = simdev_pointwise_of(CUDNN_POINTWISE_IDENTITY);
     copy.scale = node->alpha;
@@ -216,7 +216,7 @@ static bool run_convolution(struct simdev_program *program, char *const *data,
     char *memory[SIMDEV_ROLES];
     bool ok = kernel != NULL;
     for (int role = 0; ok && role < SIMDEV_ROLES; role++) {
-        const struct simdev_view view = operand(program, data, node, role);
+        const struct simdev_view view = operand_of(program, data, node, role);
         memory[role] = view.data;
         if (!is_direct(node, &program->tensor[node->operand[role]], role)) {
             ok = stage_operand(node, view, role, &packed[role]);
@@ -225,7 +225,7 @@ static bool run_convolution(struct simdev_program *program, char *const *data,
     }
     ok = ok && simdev_kernel_run(kernel, memory);
     if (ok && packed[result].data)
-        unstage(node, &packed[result], operand(program, data, node, (int)result));
+        unpack_result(node, &packed[result], operand_of(program, data, node, (int)result));
     for (int role = 0; role < SIMDEV_ROLES; role++)
         simdev_scratch_give(packed[role].data);
     simdev_count(SIMDEV_CONV_LAUNCHES);
@@ -235,11 +235,11 @@ static bool run_convolution(struct simdev_program *program, char *const *data,
 static bool run_pointwise(const struct simdev_program *program, char *const *data,
                           const struct simdev_node *node)
 {
-    const struct simdev_view x = operand(program, data, node, SIMDEV_X);
-    const struct simdev_view y = operand(program, data, node, SIMDEV_Y);
+    const struct simdev_view x = operand_of(program, data, node, SIMDEV_X);
+    const struct simdev_view y = operand_of(program, data, node, SIMDEV_Y);
     struct simdev_view b;
     if (node->operand[SIMDEV_W] >= 0)
-        b = operand(program, data, node, SIMDEV_W);
+        b = operand_of(program, data, node, SIMDEV_W);
     simdev_pointwise_run(&node->pointwise, &x, node->operand[SIMDEV_W] >= 0 ? &b : NULL, &y);
     if (program->nodes == 1)
         simdev_count(SIMDEV_OTHER_LAUNCHES);
@@ -275,7 +275,7 @@ static bool run_nodes(const struct run *run, char **data)
     return ok;
 }
 
-static void destroy(void *arg)
+static void destroy_run(void *arg)
 {
     struct run *run = arg;
     simdev_program_release(run->program);
@@ -285,7 +285,7 @@ static void destroy(void *arg)
 
 /* Overwrites the workspace, so that a program which shares it by mistake fails. A GPU may write it
  * at any time of the run. */
-static void scribble(const struct run *run)
+static void overwrite_workspace(const struct run *run)
 {
     if (run->program->workspace)
         memset(run->workspace, 0xa5, run->program->workspace);
@@ -296,7 +296,7 @@ static void touch_operands(const struct run *run)
     const struct simdev_program *program = run->program;
     for (int i = 0; simdev_racing() && i < program->tensors; i++) {
         const struct simdev_tensor *tensor = &program->tensor[i];
-        const struct simdev_view view = bound(tensor, run->data[i]);
+        const struct simdev_view view = view_of_data(tensor, run->data[i]);
         if (!tensor->is_virtual && !tensor->is_by_value)
             simdev_view_touch(&view, tensor->is_written);
     }
@@ -315,7 +315,7 @@ static size_t tensor_bytes(const struct simdev_program *program)
     return bytes;
 }
 
-static double arithmetic(const struct simdev_program *program, const struct simdev_node *node)
+static double count_operations(const struct simdev_program *program, const struct simdev_node *node)
 {
     const struct simdev_view *w = &program->tensor[node->operand[SIMDEV_W]].view;
     const struct simdev_view *y = &program->tensor[node->operand[SIMDEV_Y]].view;
@@ -330,11 +330,11 @@ static struct simdev_cost cost_of(const struct simdev_program *program)
                                    2 * (double)program->workspace + (double)tensor_bytes(program)};
     for (int n = 0; !program->refusal[0] && n < program->nodes; n++)
         if (!program->node[n].is_pointwise)
-            cost.flops += arithmetic(program, &program->node[n]);
+            cost.flops += count_operations(program, &program->node[n]);
     return cost;
 }
 
-static bool convolves(const struct simdev_program *program)
+static bool has_convolution(const struct simdev_program *program)
 {
     for (int n = 0; !program->refusal[0] && n < program->nodes; n++)
         if (!program->node[n].is_pointwise)
@@ -350,7 +350,7 @@ static void count_launches(const struct simdev_program *program)
     for (int n = 0; !unknown && n < program->nodes; n++)
         if (!program->node[n].is_pointwise)
             simdev_count(SIMDEV_CONV_LAUNCHES);
-    if (convolves(program)) {
+    if (has_convolution(program)) {
         simdev_note_plan(program->label, program->problem);
         simdev_note_traffic(tensor_bytes(program), program->workspace, &cost);
     } else
@@ -368,7 +368,7 @@ static void forget_results(const struct run *run)
     }
 }
 
-static void work(void *arg)
+static void compute_run(void *arg)
 {
     const struct run *run = arg;
     const char *when = "at run time";
@@ -383,10 +383,10 @@ static void work(void *arg)
     touch_operands(run);
     compute_begin();
     char **data = calloc((size_t)run->program->tensors + 1, sizeof *data);
-    scribble(run);
+    overwrite_workspace(run);
     if (!data || !run_nodes(run, data))
         simdev_violation("a plan could not be computed: no host memory");
-    scribble(run);
+    overwrite_workspace(run);
     compute_end();
     simdev_note_workspace(run->program->workspace);
     free(data);
@@ -426,7 +426,7 @@ static struct run *bind_program(struct simdev_program *program,
     run->program = simdev_program_retain(program);
     run->workspace = binding->workspace;
     if (!run->value) {
-        destroy(run);
+        destroy_run(run);
         return NULL;
     }
     *bound_all = true;
@@ -450,11 +450,14 @@ static cudnnStatus_t make_work(struct simdev_program *program, const struct simd
     unchecked = unchecked || program->refusal[0];
     if (!bound_all ||
         (!unchecked && (!check_run(run, "at launch") || !check_aliasing(run, "at launch")))) {
-        destroy(run);
+        destroy_run(run);
         return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "operands refused");
     }
-    *out = (struct simdev_work){
-        .run = work, .release = destroy, .arg = run, .maker = program, .cost = cost_of(program)};
+    *out = (struct simdev_work){.run = compute_run,
+                                .release = destroy_run,
+                                .arg = run,
+                                .maker = program,
+                                .cost = cost_of(program)};
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -462,7 +465,7 @@ static cudnnStatus_t make_work(struct simdev_program *program, const struct simd
 static void note_call(const struct simdev_program *program, const struct simdev_binding *binding,
                       const struct simdev_cost *cost)
 {
-    if (!convolves(program))
+    if (!has_convolution(program))
         return;
     const struct simdev_convolution convolution = {.workspace = binding->workspace,
                                                    .workspace_bytes = program->workspace,
@@ -482,7 +485,7 @@ cudnnStatus_t simdev_program_launch(struct simdev_program *program, cudaStream_t
     note_call(program, binding, &made.cost);
     const cudaError_t error = simdev_enqueue(stream, &made);
     if (error != cudaSuccess) {
-        destroy(made.arg);
+        destroy_run(made.arg);
         return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "the stream refused: %s",
                            cudaGetErrorName(error));
     }
@@ -497,7 +500,7 @@ cudnnStatus_t simdev_program_populate(struct simdev_program *program, cudaGraph_
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     if (simdev_graph_add(graph, &made) != cudaSuccess) {
-        destroy(made.arg);
+        destroy_run(made.arg);
         return simdev_fail(CUDNN_STATUS_BAD_PARAM, "no such graph");
     }
     return CUDNN_STATUS_SUCCESS;
@@ -511,7 +514,7 @@ cudnnStatus_t simdev_program_update(struct simdev_program *program, cudaGraph_t 
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     if (simdev_graph_replace(graph, &made) != cudaSuccess) {
-        destroy(made.arg);
+        destroy_run(made.arg);
         return simdev_fail(CUDNN_STATUS_BAD_PARAM, "the graph was not populated by this plan");
     }
     return CUDNN_STATUS_SUCCESS;

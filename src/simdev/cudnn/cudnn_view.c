@@ -99,16 +99,16 @@ struct byte_map {
     unsigned char *taken; /* one per two bytes, because no element is smaller */
 };
 
-static bool inside(const struct byte_map *map, const char *at)
+static bool is_inside(const struct byte_map *map, const char *at)
 {
     return at >= map->base && at < map->base + map->bytes;
 }
 
-static bool mark(const char *at, size_t size, void *arg)
+static bool mark_bytes(const char *at, size_t size, void *arg)
 {
     const struct byte_map *map = arg;
     for (size_t i = 0; i < size; i += 2)
-        if (inside(map, at + i))
+        if (is_inside(map, at + i))
             map->taken[(size_t)(at + i - map->base) / 2] = 1;
     return false;
 }
@@ -117,7 +117,7 @@ static bool is_marked(const char *at, size_t size, void *arg)
 {
     const struct byte_map *map = arg;
     for (size_t i = 0; i < size; i += 2)
-        if (inside(map, at + i) && map->taken[(size_t)(at + i - map->base) / 2])
+        if (is_inside(map, at + i) && map->taken[(size_t)(at + i - map->base) / 2])
             return true;
     return false;
 }
@@ -169,7 +169,7 @@ bool simdev_views_overlap(const struct simdev_view *a, const struct simdev_view 
     map.taken = calloc(map.bytes / 2 + 1, 1);
     if (!map.taken)
         return true;
-    any_element(a, mark, &map);
+    any_element(a, mark_bytes, &map);
     const bool overlap = any_element(b, is_marked, &map);
     free(map.taken);
     return overlap;

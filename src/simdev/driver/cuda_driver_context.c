@@ -75,7 +75,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device)
     return CUDA_DRIVER_CALL(simdev_context_release_primary(device));
 }
 
-static cudaError_t state(CUdevice device, unsigned *flags, int *active)
+static cudaError_t read_context_state(CUdevice device, unsigned *flags, int *active)
 {
     if (device < 0 || device >= simdev_context_devices())
         return cudaErrorInvalidDevice;
@@ -88,25 +88,25 @@ static cudaError_t state(CUdevice device, unsigned *flags, int *active)
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
 {
-    return CUDA_DRIVER_CALL(state(device, flags, active));
+    return CUDA_DRIVER_CALL(read_context_state(device, flags, active));
 }
 
 /* The host's wait mode is not simulated. */
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags)
 {
     (void)flags;
-    return CUDA_DRIVER_CALL(state(device, NULL, NULL));
+    return CUDA_DRIVER_CALL(read_context_state(device, NULL, NULL));
 }
 
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags)
 {
     (void)flags;
-    return CUDA_DRIVER_CALL(state(device, NULL, NULL));
+    return CUDA_DRIVER_CALL(read_context_state(device, NULL, NULL));
 }
 
-static cudaError_t reset(CUdevice device)
+static cudaError_t reset_context(CUdevice device)
 {
-    cudaError_t error = state(device, NULL, NULL);
+    cudaError_t error = read_context_state(device, NULL, NULL);
     if (error == cudaSuccess)
         simdev_context_reset(device);
     return error;
@@ -114,12 +114,12 @@ static cudaError_t reset(CUdevice device)
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
-    return CUDA_DRIVER_CALL(reset(device));
+    return CUDA_DRIVER_CALL(reset_context(device));
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice device)
 {
-    return CUDA_DRIVER_CALL(reset(device));
+    return CUDA_DRIVER_CALL(reset_context(device));
 }
 
 CUresult cuCtxSynchronize(void)

@@ -40,7 +40,7 @@ static struct cudaMemcpy3DParms as_runtime(const CUDA_MEMCPY3D *box)
         .kind = cudaMemcpyDeviceToDevice};
 }
 
-static cudaError_t copy(const CUDA_MEMCPY3D *box, CUstream stream)
+static cudaError_t copy_box(const CUDA_MEMCPY3D *box, CUstream stream)
 {
     if (!is_box(box))
         return cudaErrorInvalidValue;
@@ -50,7 +50,7 @@ static cudaError_t copy(const CUDA_MEMCPY3D *box, CUstream stream)
 
 CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *box, CUstream stream)
 {
-    return CUDA_DRIVER_CALL(copy(box, stream));
+    return CUDA_DRIVER_CALL(copy_box(box, stream));
 }
 
 cudaError_t cuda_driver_add_copy(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,

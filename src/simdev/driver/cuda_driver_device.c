@@ -58,7 +58,7 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
     return CUDA_DRIVER_CALL(memory_of(bytes, device));
 }
 
-static cudaError_t identify(CUuuid *uuid, CUdevice device)
+static cudaError_t write_device_uuid(CUuuid *uuid, CUdevice device)
 {
     static const char name[] = "simulateddevice";
     int count = 0;
@@ -74,15 +74,15 @@ static cudaError_t identify(CUuuid *uuid, CUdevice device)
 
 CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 {
-    return CUDA_DRIVER_CALL(identify(uuid, device));
+    return CUDA_DRIVER_CALL(write_device_uuid(uuid, device));
 }
 
 CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
 {
-    return CUDA_DRIVER_CALL(identify(uuid, device));
+    return CUDA_DRIVER_CALL(write_device_uuid(uuid, device));
 }
 
-static cudaError_t capability(int *major, int *minor, CUdevice device)
+static cudaError_t read_capability(int *major, int *minor, CUdevice device)
 {
     cudaError_t error = cudaDeviceGetAttribute(major, cudaDevAttrComputeCapabilityMajor, device);
     return error != cudaSuccess
@@ -92,7 +92,7 @@ static cudaError_t capability(int *major, int *minor, CUdevice device)
 
 CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice device)
 {
-    return CUDA_DRIVER_CALL(capability(major, minor, device));
+    return CUDA_DRIVER_CALL(read_capability(major, minor, device));
 }
 
 CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device)

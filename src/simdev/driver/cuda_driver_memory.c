@@ -3,7 +3,7 @@
 #include "cudart_vmm.h"
 #include <string.h>
 
-static void *pointer(CUdeviceptr address)
+static void *pointer_to(CUdeviceptr address)
 {
     return (void *)(uintptr_t)address;
 }
@@ -16,7 +16,7 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 static cudaError_t find_range(CUdeviceptr *begin, size_t *bytes, CUdeviceptr address)
 {
     struct simdev_mem_info info;
-    if (!simdev_mem_block(pointer(address), &info) || info.place != SIMDEV_DEVICE)
+    if (!simdev_mem_block(pointer_to(address), &info) || info.place != SIMDEV_DEVICE)
         return cudaErrorSymbolNotFound; /* CUDA_ERROR_NOT_FOUND */
     if (begin)
         *begin = (CUdeviceptr)(uintptr_t)info.begin;
@@ -30,10 +30,10 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *begin, size_t *bytes, CUdeviceptr 
     return CUDA_DRIVER_CALL(find_range(begin, bytes, address));
 }
 
-static cudaError_t attribute(void *out, CUpointer_attribute name, CUdeviceptr address)
+static cudaError_t read_pointer_attribute(void *out, CUpointer_attribute name, CUdeviceptr address)
 {
     struct simdev_mem_info info;
-    const bool ours = simdev_mem_block(pointer(address), &info);
+    const bool ours = simdev_mem_block(pointer_to(address), &info);
     const CUmemorytype type =
         ours && info.place == SIMDEV_DEVICE ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
     const unsigned managed = ours && info.kind == SIMDEV_KIND_MANAGED;
@@ -73,7 +73,7 @@ static cudaError_t attribute(void *out, CUpointer_attribute name, CUdeviceptr ad
 
 CUresult cuPointerGetAttribute(void *out, CUpointer_attribute name, CUdeviceptr address)
 {
-    return CUDA_DRIVER_CALL(attribute(out, name, address));
+    return CUDA_DRIVER_CALL(read_pointer_attribute(out, name, address));
 }
 
 /* Unknown attributes of an address are 0, without an error. */
@@ -81,7 +81,8 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *names, void
                                 CUdeviceptr address)
 {
     for (unsigned i = 0; i < count; i++)
-        if (CUDA_DRIVER_CALL(attribute(out[i], names[i], address)) != CUDA_SUCCESS && out[i])
+        if (CUDA_DRIVER_CALL(read_pointer_attribute(out[i], names[i], address)) != CUDA_SUCCESS &&
+            out[i])
             memset(out[i], 0, sizeof(int));
     return CUDA_SUCCESS;
 }
@@ -145,54 +146,54 @@ CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags)
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
 {
-    return CUDA_DRIVER_CALL(cudaMemcpy(pointer(to), from, bytes, cudaMemcpyHostToDevice));
+    return CUDA_DRIVER_CALL(cudaMemcpy(pointer_to(to), from, bytes, cudaMemcpyHostToDevice));
 }
 
 CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
 {
-    return CUDA_DRIVER_CALL(cudaMemcpy(to, pointer(from), bytes, cudaMemcpyDeviceToHost));
+    return CUDA_DRIVER_CALL(cudaMemcpy(to, pointer_to(from), bytes, cudaMemcpyDeviceToHost));
 }
 
 CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
     return CUDA_DRIVER_CALL(
-        cudaMemcpy(pointer(to), pointer(from), bytes, cudaMemcpyDeviceToDevice));
+        cudaMemcpy(pointer_to(to), pointer_to(from), bytes, cudaMemcpyDeviceToDevice));
 }
 
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
-    return CUDA_DRIVER_CALL(cudaMemcpy(pointer(to), pointer(from), bytes, cudaMemcpyDefault));
+    return CUDA_DRIVER_CALL(cudaMemcpy(pointer_to(to), pointer_to(from), bytes, cudaMemcpyDefault));
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     return CUDA_DRIVER_CALL(
-        cudaMemcpyAsync(pointer(to), pointer(from), bytes, cudaMemcpyDefault, stream));
+        cudaMemcpyAsync(pointer_to(to), pointer_to(from), bytes, cudaMemcpyDefault, stream));
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
 {
     return CUDA_DRIVER_CALL(
-        cudaMemcpyAsync(pointer(to), from, bytes, cudaMemcpyHostToDevice, stream));
+        cudaMemcpyAsync(pointer_to(to), from, bytes, cudaMemcpyHostToDevice, stream));
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     return CUDA_DRIVER_CALL(
-        cudaMemcpyAsync(to, pointer(from), bytes, cudaMemcpyDeviceToHost, stream));
+        cudaMemcpyAsync(to, pointer_to(from), bytes, cudaMemcpyDeviceToHost, stream));
 }
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     return CUDA_DRIVER_CALL(
-        cudaMemcpyAsync(pointer(to), pointer(from), bytes, cudaMemcpyDeviceToDevice, stream));
+        cudaMemcpyAsync(pointer_to(to), pointer_to(from), bytes, cudaMemcpyDeviceToDevice, stream));
 }
 
 /* --- sets --- */
 
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes)
 {
-    return CUDA_DRIVER_CALL(cudaMemset(pointer(to), value, bytes));
+    return CUDA_DRIVER_CALL(cudaMemset(pointer_to(to), value, bytes));
 }
 
 static cudaError_t set_memory(const char *function, CUdeviceptr to, unsigned value,
@@ -201,7 +202,7 @@ static cudaError_t set_memory(const char *function, CUdeviceptr to, unsigned val
     size_t bytes;
     if (__builtin_mul_overflow(count, element, &bytes))
         return cudaErrorInvalidValue;
-    return simdev_memset(function, pointer(to), value, element, bytes, stream);
+    return simdev_memset(function, pointer_to(to), value, element, bytes, stream);
 }
 
 CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count)

@@ -20,7 +20,7 @@ static struct simdev_module *of_library(CUlibrary library)
     return (struct simdev_module *)(void *)library;
 }
 
-static CUresult load(const void *image, void **out)
+static CUresult load_image(const void *image, void **out)
 {
     if (!image || !out)
         return CUDA_ERROR_INVALID_VALUE;
@@ -36,10 +36,10 @@ static CUresult load_file(const char *path, void **out)
     const void *image = path ? simdev_module_read_file(path) : NULL;
     if (!path || !out)
         return CUDA_ERROR_INVALID_VALUE;
-    return image ? load(image, out) : CUDA_ERROR_FILE_NOT_FOUND;
+    return image ? load_image(image, out) : CUDA_ERROR_FILE_NOT_FOUND;
 }
 
-static CUresult unload(struct simdev_module *module)
+static CUresult unload_module(struct simdev_module *module)
 {
     const CUresult refused = (CUresult)simdev_capture_refuse_unsafe();
     if (refused != CUDA_SUCCESS)
@@ -57,8 +57,8 @@ static CUresult find_kernel(struct simdev_module *module, const char *name, void
     return *out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-static CUresult variable(struct simdev_module *module, const char *name, CUdeviceptr *address,
-                         size_t *bytes)
+static CUresult find_variable(struct simdev_module *module, const char *name, CUdeviceptr *address,
+                              size_t *bytes)
 {
     void *found = NULL;
     size_t size = 0;
@@ -85,19 +85,19 @@ static bool is_planner(const void *caller)
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
     return is_planner(__builtin_return_address(0)) ? CUDA_ERROR_INVALID_CONTEXT
-                                                   : load(image, (void **)module);
+                                                   : load_image(image, (void **)module);
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
                             CUjit_option *options, void **values)
 {
     return is_planner(__builtin_return_address(0)) ? CUDA_ERROR_INVALID_CONTEXT
-                                                   : load(image, (void **)module);
+                                                   : load_image(image, (void **)module);
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image)
 {
-    return load(image, (void **)module);
+    return load_image(image, (void **)module);
 }
 
 CUresult cuModuleLoad(CUmodule *module, const char *path)
@@ -107,7 +107,7 @@ CUresult cuModuleLoad(CUmodule *module, const char *path)
 
 CUresult cuModuleUnload(CUmodule module)
 {
-    return unload(of_module(module));
+    return unload_module(of_module(module));
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
@@ -118,7 +118,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module,
                               const char *name)
 {
-    return variable(of_module(module), name, address, bytes);
+    return find_variable(of_module(module), name, address, bytes);
 }
 
 CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module)
@@ -150,7 +150,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *
                            void **values, unsigned count, CUlibraryOption *library_options,
                            void **library_values, unsigned library_count)
 {
-    return load(image, (void **)library);
+    return load_image(image, (void **)library);
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *options,
@@ -163,7 +163,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_optio
 
 CUresult cuLibraryUnload(CUlibrary library)
 {
-    return unload(of_library(library));
+    return unload_module(of_library(library));
 }
 
 CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
@@ -193,13 +193,13 @@ CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
 CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlibrary library,
                             const char *name)
 {
-    return variable(of_library(library), name, address, bytes);
+    return find_variable(of_library(library), name, address, bytes);
 }
 
 CUresult cuLibraryGetManaged(CUdeviceptr *address, size_t *bytes, CUlibrary library,
                              const char *name)
 {
-    return variable(of_library(library), name, address, bytes);
+    return find_variable(of_library(library), name, address, bytes);
 }
 
 /* Images contain no information about functions with one address on host and device. */

@@ -56,7 +56,7 @@ CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAlloc
 
 /* --- one pool --- */
 
-static cudaError_t create(CUmemoryPool *pool, const CUmemPoolProps *props)
+static cudaError_t create_pool(CUmemoryPool *pool, const CUmemPoolProps *props)
 {
     if (!props)
         return cudaErrorInvalidValue;
@@ -68,7 +68,7 @@ static cudaError_t create(CUmemoryPool *pool, const CUmemPoolProps *props)
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
 {
-    return CUDA_DRIVER_CALL(create(pool, props));
+    return CUDA_DRIVER_CALL(create_pool(pool, props));
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool)
@@ -130,7 +130,8 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLo
 /* --- memory --- */
 
 /* `pool` NULL: the current pool of the stream's device. */
-static cudaError_t allocate(CUdeviceptr *address, size_t bytes, CUmemoryPool pool, CUstream stream)
+static cudaError_t allocate_from_pool(CUdeviceptr *address, size_t bytes, CUmemoryPool pool,
+                                      CUstream stream)
 {
     void *made = NULL;
     void **out = address && bytes > 0 ? &made : NULL;
@@ -143,13 +144,14 @@ static cudaError_t allocate(CUdeviceptr *address, size_t bytes, CUmemoryPool poo
 
 CUresult cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream)
 {
-    return CUDA_DRIVER_CALL(allocate(address, bytes, NULL, stream));
+    return CUDA_DRIVER_CALL(allocate_from_pool(address, bytes, NULL, stream));
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPool pool,
                                  CUstream stream)
 {
-    return CUDA_DRIVER_CALL(pool ? allocate(address, bytes, pool, stream) : cudaErrorInvalidValue);
+    return CUDA_DRIVER_CALL(pool ? allocate_from_pool(address, bytes, pool, stream)
+                                 : cudaErrorInvalidValue);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)

@@ -201,7 +201,7 @@ CUresult cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
 
 /* --- memory: unlike the runtime, the driver refuses 0 bytes and a null address --- */
 
-static cudaError_t allocate(CUdeviceptr *out, size_t bytes)
+static cudaError_t allocate_memory(CUdeviceptr *out, size_t bytes)
 {
     void *memory = NULL;
     cudaError_t error = cudaMalloc(out && bytes > 0 ? &memory : NULL, bytes);
@@ -212,7 +212,7 @@ static cudaError_t allocate(CUdeviceptr *out, size_t bytes)
 
 CUresult cuMemAlloc_v2(CUdeviceptr *memory, size_t bytes)
 {
-    return CUDA_DRIVER_CALL(allocate(memory, bytes));
+    return CUDA_DRIVER_CALL(allocate_memory(memory, bytes));
 }
 
 static cudaError_t release_memory(CUdeviceptr memory)

@@ -6,7 +6,7 @@
 /* Most parameters here are for features that do not exist. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-static CUresult encode(CUtensorMap *map, const void *caller)
+static CUresult encode_tensor_map(CUtensorMap *map, const void *caller)
 {
     if (cuda_driver_is_planner(caller))
         return CUDA_ERROR_NO_DEVICE;
@@ -22,7 +22,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
 {
-    return encode(map, __builtin_return_address(0));
+    return encode_tensor_map(map, __builtin_return_address(0));
 }
 
 CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
@@ -32,5 +32,5 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType type, cuu
                                  CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                  CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
 {
-    return encode(map, __builtin_return_address(0));
+    return encode_tensor_map(map, __builtin_return_address(0));
 }

@@ -70,7 +70,7 @@ STANDIN_EXPORT int STANDIN(ncclGetUniqueId)(struct unique_id *id)
     return 0;
 }
 
-static int make(void **out, int count, int rank, const char *name)
+static int make_communicator(void **out, int count, int rank, const char *name)
 {
     struct communicator *made = out && rank >= 0 && rank < count ? calloc(1, sizeof *made) : NULL;
     if (!made)
@@ -88,7 +88,7 @@ static int make(void **out, int count, int rank, const char *name)
 STANDIN_EXPORT int STANDIN(ncclCommInitRank)(void **out, int count, struct unique_id id, int rank)
 {
     id.internal[UNIQUE_ID_BYTES - 1] = '\0';
-    return make(out, count, rank, id.internal);
+    return make_communicator(out, count, rank, id.internal);
 }
 
 STANDIN_EXPORT int STANDIN(ncclCommInitRankConfig)(void **out, int count, struct unique_id id,
@@ -109,14 +109,14 @@ STANDIN_EXPORT int STANDIN(ncclCommInitAll)(void **out, int count, const int *de
 {
     int error = out ? 0 : INVALID_ARGUMENT;
     for (int i = 0; i < count && error == 0; i++) {
-        error = make(&out[i], count, i, NULL);
+        error = make_communicator(&out[i], count, i, NULL);
         if (error == 0)
             ((struct communicator *)out[i])->device = devices ? devices[i] : i;
     }
     return error;
 }
 
-static int end(struct communicator *communicator)
+static int end_communicator(struct communicator *communicator)
 {
     if (communicator)
         nccl_ranks_leave(communicator->ranks);
@@ -126,15 +126,15 @@ static int end(struct communicator *communicator)
 
 STANDIN_EXPORT int STANDIN(ncclCommDestroy)(struct communicator *communicator)
 {
-    return end(communicator);
+    return end_communicator(communicator);
 }
 
 STANDIN_EXPORT int STANDIN(ncclCommAbort)(struct communicator *communicator)
 {
-    return end(communicator);
+    return end_communicator(communicator);
 }
 
-static int answer(int *out, const struct communicator *communicator, int value)
+static int store_number(int *out, const struct communicator *communicator, int value)
 {
     if (!out || !communicator)
         return INVALID_ARGUMENT;
@@ -144,17 +144,17 @@ static int answer(int *out, const struct communicator *communicator, int value)
 
 STANDIN_EXPORT int STANDIN(ncclCommCount)(const struct communicator *communicator, int *count)
 {
-    return answer(count, communicator, communicator ? communicator->count : 0);
+    return store_number(count, communicator, communicator ? communicator->count : 0);
 }
 
 STANDIN_EXPORT int STANDIN(ncclCommUserRank)(const struct communicator *communicator, int *rank)
 {
-    return answer(rank, communicator, communicator ? communicator->rank : 0);
+    return store_number(rank, communicator, communicator ? communicator->rank : 0);
 }
 
 STANDIN_EXPORT int STANDIN(ncclCommCuDevice)(const struct communicator *communicator, int *device)
 {
-    return answer(device, communicator, communicator ? communicator->device : 0);
+    return store_number(device, communicator, communicator ? communicator->device : 0);
 }
 
 /* --- values --- */
@@ -204,7 +204,7 @@ static void write_values(void *to, void *host, size_t bytes, bool known)
     }
 
 /* False: this type is not reduced. The result is then that of one rank. */
-static bool combine(void *to, const void *from, size_t count, int type, int operation)
+static bool combine_values(void *to, const void *from, size_t count, int type, int operation)
 {
     switch (type) {
     case INT8:
@@ -228,7 +228,7 @@ static bool combine(void *to, const void *from, size_t count, int type, int oper
     }
 }
 
-static void divide(void *values, size_t count, int type, int by)
+static void divide_values(void *values, size_t count, int type, int by)
 {
     for (size_t i = 0; i < count; i++)
         if (type == FLOAT32)
@@ -253,7 +253,7 @@ struct collective {
 };
 
 /* The values of all ranks go to `to` by the rule of the collective. */
-static void take(const struct collective *call, size_t size, const unsigned char *known)
+static void take_results(const struct collective *call, size_t size, const unsigned char *known)
 {
     const struct nccl_ranks *ranks = call->communicator->ranks;
     const int count = call->communicator->count, rank = call->communicator->rank;
@@ -270,8 +270,8 @@ static void take(const struct collective *call, size_t size, const unsigned char
             if (i == 0)
                 memcpy(result, part, all);
             else
-                is_known =
-                    combine(result, part, call->get, call->type, call->operation) && is_known;
+                is_known = combine_values(result, part, call->get, call->type, call->operation) &&
+                           is_known;
         } else if (call->root >= 0 && call->give == call->get) { /* broadcast */
             if (i == call->root) {
                 memcpy(result, given, all);
@@ -287,12 +287,12 @@ static void take(const struct collective *call, size_t size, const unsigned char
         }
     }
     if (call->operation == AVG)
-        divide(result, call->get, call->type, count);
+        divide_values(result, call->get, call->type, count);
     write_values(call->to, result, all, is_known);
     free(result);
 }
 
-static int exchange(const struct collective *call, size_t size)
+static int exchange_values(const struct collective *call, size_t size)
 {
     struct nccl_ranks *ranks = call->communicator->ranks;
     const size_t bytes = call->give * size;
@@ -310,13 +310,13 @@ static int exchange(const struct collective *call, size_t size)
         known[i] = ((const unsigned char *)nccl_ranks_given(ranks, i))[bytes];
     const bool takes = call->operation < 0 || call->root < 0 || call->give == call->get;
     if (takes && call->to)
-        take(call, size, known);
+        take_results(call, size, known);
     nccl_ranks_take_no_more(ranks);
     return 0;
 }
 
 /* This rank's data, at its place in the larger of the two buffers. */
-static int copy(const struct collective *call, size_t size)
+static int copy_own_part(const struct collective *call, size_t size)
 {
     const size_t part = (call->give < call->get ? call->give : call->get) * size;
     const char *from = (const char *)call->from + (call->give > call->get ? call->place * size : 0);
@@ -330,7 +330,7 @@ static int copy(const struct collective *call, size_t size)
                : UNHANDLED_CUDA_ERROR;
 }
 
-static int run(struct collective call)
+static int run_collective(struct collective call)
 {
     const size_t size = type_bytes(call.type);
     size_t bytes;
@@ -341,9 +341,9 @@ static int run(struct collective call)
     if (!standin_work(call.name, call.stream))
         return UNHANDLED_CUDA_ERROR;
     if (communicator->ranks && bytes < NCCL_MOST_BYTES && !simdev_is_capturing(call.stream))
-        return exchange(&call, size);
+        return exchange_values(&call, size);
     const bool receives = call.root < 0 || call.root == communicator->rank || call.operation < 0;
-    return receives && call.to && call.from ? copy(&call, size) : 0;
+    return receives && call.to && call.from ? copy_own_part(&call, size) : 0;
 }
 
 static size_t at_rank(const struct communicator *communicator, size_t count)
@@ -363,8 +363,8 @@ STANDIN_EXPORT int STANDIN(ncclAllReduce)(const void *from, void *to, size_t cou
                                           int operation, struct communicator *communicator,
                                           cudaStream_t stream)
 {
-    return run((struct collective){"ncclAllReduce", from, to, count, count, 0, type, operation, -1,
-                                   communicator, stream});
+    return run_collective((struct collective){"ncclAllReduce", from, to, count, count, 0, type,
+                                              operation, -1, communicator, stream});
 }
 
 STANDIN_EXPORT int STANDIN(ncclReduce)(const void *from, void *to, size_t count, int type,
@@ -372,42 +372,42 @@ STANDIN_EXPORT int STANDIN(ncclReduce)(const void *from, void *to, size_t count,
                                        cudaStream_t stream)
 {
     void *target = communicator && communicator->rank == root ? to : NULL;
-    return run((struct collective){"ncclReduce", from, target, count, count, 0, type, operation,
-                                   root, communicator, stream});
+    return run_collective((struct collective){"ncclReduce", from, target, count, count, 0, type,
+                                              operation, root, communicator, stream});
 }
 
 STANDIN_EXPORT int STANDIN(ncclReduceScatter)(const void *from, void *to, size_t count, int type,
                                               int operation, struct communicator *communicator,
                                               cudaStream_t stream)
 {
-    return run((struct collective){"ncclReduceScatter", from, to, of_all(communicator, count),
-                                   count, at_rank(communicator, count), type, operation, -1,
-                                   communicator, stream});
+    return run_collective((struct collective){
+        "ncclReduceScatter", from, to, of_all(communicator, count), count,
+        at_rank(communicator, count), type, operation, -1, communicator, stream});
 }
 
 STANDIN_EXPORT int STANDIN(ncclAllGather)(const void *from, void *to, size_t count, int type,
                                           struct communicator *communicator, cudaStream_t stream)
 {
-    return run((struct collective){"ncclAllGather", from, to, count, of_all(communicator, count),
-                                   at_rank(communicator, count), type, -1, -1, communicator,
-                                   stream});
+    return run_collective(
+        (struct collective){"ncclAllGather", from, to, count, of_all(communicator, count),
+                            at_rank(communicator, count), type, -1, -1, communicator, stream});
 }
 
 STANDIN_EXPORT int STANDIN(ncclGather)(const void *from, void *to, size_t count, int type, int root,
                                        struct communicator *communicator, cudaStream_t stream)
 {
     void *target = communicator && communicator->rank == root ? to : NULL;
-    return run((struct collective){"ncclGather", from, target, count, of_all(communicator, count),
-                                   at_rank(communicator, count), type, -1, -1, communicator,
-                                   stream});
+    return run_collective(
+        (struct collective){"ncclGather", from, target, count, of_all(communicator, count),
+                            at_rank(communicator, count), type, -1, -1, communicator, stream});
 }
 
 STANDIN_EXPORT int STANDIN(ncclAlltoAll)(const void *from, void *to, size_t count, int type,
                                          struct communicator *communicator, cudaStream_t stream)
 {
     const size_t all = of_all(communicator, count);
-    return run((struct collective){"ncclAlltoAll", from, to, all, all, 0, type, -1, -1,
-                                   communicator, stream});
+    return run_collective((struct collective){"ncclAlltoAll", from, to, all, all, 0, type, -1, -1,
+                                              communicator, stream});
 }
 
 STANDIN_EXPORT int STANDIN(ncclBroadcast)(const void *from, void *to, size_t count, int type,
@@ -415,8 +415,8 @@ STANDIN_EXPORT int STANDIN(ncclBroadcast)(const void *from, void *to, size_t cou
                                           cudaStream_t stream)
 {
     const void *source = communicator && communicator->rank == root ? from : to;
-    return run((struct collective){"ncclBroadcast", source, to, count, count, 0, type, -1, root,
-                                   communicator, stream});
+    return run_collective((struct collective){"ncclBroadcast", source, to, count, count, 0, type,
+                                              -1, root, communicator, stream});
 }
 
 STANDIN_EXPORT int STANDIN(ncclBcast)(void *buffer, size_t count, int type, int root,
@@ -491,5 +491,7 @@ STANDIN_EXPORT int STANDIN(ncclCommSplit)(struct communicator *communicator, int
         snprintf(name, sizeof name, "%.60s-%d-%d", nccl_ranks_name(communicator->ranks),
                  communicator->splits, color);
     }
-    return color == NO_COLOR ? 0 : make(out, count, rank, communicator->ranks ? name : NULL);
+    return color == NO_COLOR
+               ? 0
+               : make_communicator(out, count, rank, communicator->ranks ? name : NULL);
 }

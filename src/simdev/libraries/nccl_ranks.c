@@ -37,7 +37,7 @@ static size_t bytes_of(int ranks)
     return (size_t)ranks * sizeof(struct slot);
 }
 
-static struct slot *map(const char *name, int ranks)
+static struct slot *map_slots(const char *name, int ranks)
 {
     const int file = shm_open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     void *made = MAP_FAILED;
@@ -80,7 +80,7 @@ struct nccl_ranks *nccl_ranks_join(const char *name, int ranks, int rank)
     snprintf(made->name, sizeof made->name, "%s", name);
     made->ranks = ranks;
     made->rank = rank;
-    made->slot = map(made->name, ranks);
+    made->slot = map_slots(made->name, ranks);
     if (made->slot)
         atomic_store(&made->slot[rank].process, (uint64_t)getpid());
     const bool joined = made->slot && wait_for(made, offsetof(struct slot, process), 1);

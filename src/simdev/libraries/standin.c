@@ -39,7 +39,8 @@ bool standin_work(const char *name, cudaStream_t stream)
     return simdev_account_mode() && simdev_account_call(stream, name, NULL) == cudaSuccess;
 }
 
-static void zero(const struct standin_function *function, const uintptr_t *argument, bool host_only)
+static void zero_results(const struct standin_function *function, const uintptr_t *argument,
+                         bool host_only)
 {
     for (int i = 0; i < STANDIN_RESULTS && function->result[i].bytes > 0; i++) {
         void *at = (void *)argument[function->result[i].argument];
@@ -48,7 +49,7 @@ static void zero(const struct standin_function *function, const uintptr_t *argum
     }
 }
 
-static bool create(const struct standin_function *function, const uintptr_t *argument)
+static bool create_result(const struct standin_function *function, const uintptr_t *argument)
 {
     void **at = (void **)argument[function->result[0].argument];
     struct standin_handle *made = at ? standin_create() : NULL;
@@ -57,7 +58,7 @@ static bool create(const struct standin_function *function, const uintptr_t *arg
     return made != NULL;
 }
 
-static bool destroy(const uintptr_t *argument)
+static bool destroy_argument(const uintptr_t *argument)
 {
     struct standin_handle *handle = standin_handle((void *)argument[0]);
     if (handle)
@@ -74,16 +75,16 @@ static bool set_stream(const uintptr_t *argument)
     return handle != NULL;
 }
 
-static bool work(const struct standin_function *function, const uintptr_t *argument)
+static bool queue_work(const struct standin_function *function, const uintptr_t *argument)
 {
     const struct standin_handle *handle = standin_handle((void *)argument[0]);
     if (!standin_work(function->name, handle ? handle->stream : NULL))
         return false;
-    zero(function, argument, true);
+    zero_results(function, argument, true);
     return true;
 }
 
-static bool estimate(const struct standin_function *function, const uintptr_t *argument)
+static bool estimate_results(const struct standin_function *function, const uintptr_t *argument)
 {
     for (int i = 0; i < STANDIN_RESULTS && function->result[i].bytes > 0; i++) {
         void *at = (void *)argument[function->result[i].argument];
@@ -106,7 +107,7 @@ static bool write_number(const struct standin_function *function, const uintptr_
     return at != NULL;
 }
 
-static bool property(const struct standin_function *function, const uintptr_t *argument)
+static bool store_property(const struct standin_function *function, const uintptr_t *argument)
 {
     const int parts[] = {function->value / (STANDIN_PART * STANDIN_PART),
                          function->value / STANDIN_PART % STANDIN_PART,
@@ -119,27 +120,27 @@ static bool property(const struct standin_function *function, const uintptr_t *a
     return true;
 }
 
-static uintptr_t call(const struct standin_function *function, const uintptr_t *argument)
+static uintptr_t call_by_rule(const struct standin_function *function, const uintptr_t *argument)
 {
     bool good = true;
     switch (function->kind) {
     case STANDIN_CREATE:
-        good = create(function, argument);
+        good = create_result(function, argument);
         break;
     case STANDIN_DESTROY:
-        good = destroy(argument);
+        good = destroy_argument(argument);
         break;
     case STANDIN_STREAM:
         good = set_stream(argument);
         break;
     case STANDIN_WORK:
-        good = work(function, argument);
+        good = queue_work(function, argument);
         break;
     case STANDIN_ZERO:
-        zero(function, argument, false);
+        zero_results(function, argument, false);
         break;
     case STANDIN_SIZE:
-        good = estimate(function, argument);
+        good = estimate_results(function, argument);
         break;
     case STANDIN_TEXT:
         return (uintptr_t) "error of a simulated library";
@@ -155,7 +156,7 @@ static uintptr_t call(const struct standin_function *function, const uintptr_t *
         good = write_number(function, argument);
         break;
     case STANDIN_PROPERTY:
-        good = property(function, argument);
+        good = store_property(function, argument);
         break;
     case STANDIN_HOST:
     case STANDIN_KINDS:
@@ -182,5 +183,5 @@ STANDIN_EXPORT uintptr_t standin_enter(const struct standin_function *function,
     const int arguments = arguments_of(function);
     for (int i = 0; i < arguments; i++)
         argument[i] = i < REGISTERS ? registers[i] : stack[i - REGISTERS];
-    return call(function, argument);
+    return call_by_rule(function, argument);
 }

@@ -111,7 +111,7 @@ static void take_runtime(const struct link_map *object)
 }
 
 /* The address of the simulated function of that name; 0: there is none. */
-static uintptr_t simulated(const char *name)
+static uintptr_t find_simulated(const char *name)
 {
     for (size_t i = 0; i < runtime.symbols.count; i++)
         if (strcmp(function_name(&runtime.symbols, i), name) == 0)
@@ -138,7 +138,7 @@ enum {
 
 /* Writes the jump, if the function is large enough. The few that are not only jump to another one.
  */
-static void redirect(uintptr_t function, size_t size, uintptr_t target)
+static void redirect_function(uintptr_t function, size_t size, uintptr_t target)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = function & ~(page - 1);
     const size_t length = (function + sizeof jump - first + page - 1) & ~(page - 1);
@@ -170,9 +170,10 @@ static void redirect_all(const char *path, uintptr_t base)
         for (size_t i = 0; i < symbols.count; i++) {
             const char *name = function_name(&symbols, i);
             const bool is_api = strncmp(name, "cuda", 4) == 0 || strncmp(name, "__cuda", 6) == 0;
-            const uintptr_t target = is_api ? simulated(name) : 0;
+            const uintptr_t target = is_api ? find_simulated(name) : 0;
             if (target)
-                redirect(base + symbols.symbol[i].st_value, symbols.symbol[i].st_size, target);
+                redirect_function(base + symbols.symbol[i].st_value, symbols.symbol[i].st_size,
+                                  target);
         }
     close_file(&file);
 }

@@ -22,7 +22,8 @@ struct tables {
 };
 
 /* A part of the file. NULL if it is not completely inside the file. */
-static const void *part(const struct standin_installed *file, uint64_t offset, uint64_t bytes)
+static const void *part_of_file(const struct standin_installed *file, uint64_t offset,
+                                uint64_t bytes)
 {
     return offset <= file->size && bytes <= file->size - offset ? file->bytes + offset : NULL;
 }
@@ -32,12 +33,12 @@ static const char *text_at(const struct tables *tables, uint64_t offset)
     return offset < tables->text_bytes ? tables->text + offset : NULL;
 }
 
-static const Elf64_Shdr *sections(const struct standin_installed *file, int *count)
+static const Elf64_Shdr *read_sections(const struct standin_installed *file, int *count)
 {
     const Elf64_Ehdr *header = (const void *)file->bytes;
     const void *first =
         header->e_shentsize == sizeof(Elf64_Shdr) && header->e_shoff % 8 == 0
-            ? part(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr))
+            ? part_of_file(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof(Elf64_Shdr))
             : NULL;
     *count = first ? header->e_shnum : 0;
     return first;
@@ -46,7 +47,7 @@ static const Elf64_Shdr *sections(const struct standin_installed *file, int *cou
 static bool find_text(const struct standin_installed *file, const Elf64_Shdr *section,
                       struct tables *tables)
 {
-    tables->text = part(file, section->sh_offset, section->sh_size);
+    tables->text = part_of_file(file, section->sh_offset, section->sh_size);
     tables->text_bytes = section->sh_size;
     return tables->text && section->sh_size > 0 && tables->text[section->sh_size - 1] == '\0';
 }
@@ -54,11 +55,11 @@ static bool find_text(const struct standin_installed *file, const Elf64_Shdr *se
 static bool find_tables(const struct standin_installed *file, struct tables *tables)
 {
     int count;
-    const Elf64_Shdr *section = sections(file, &count);
+    const Elf64_Shdr *section = read_sections(file, &count);
     *tables = (struct tables){.symbol = NULL};
     for (int i = 0; i < count; i++) {
         const void *there = section[i].sh_offset % 8 == 0 || section[i].sh_type == SHT_GNU_versym
-                                ? part(file, section[i].sh_offset, section[i].sh_size)
+                                ? part_of_file(file, section[i].sh_offset, section[i].sh_size)
                                 : NULL;
         if (section[i].sh_type == SHT_DYNSYM && there && section[i].sh_link < (unsigned)count) {
             tables->symbol = there;
@@ -120,18 +121,19 @@ static bool read_functions(struct standin_installed *installed, const struct tab
 static void read_soname(struct standin_installed *installed, const struct tables *tables)
 {
     int count;
-    const Elf64_Shdr *section = sections(installed, &count);
+    const Elf64_Shdr *section = read_sections(installed, &count);
     for (int i = 0; i < count; i++) {
-        const Elf64_Dyn *entry = section[i].sh_type == SHT_DYNAMIC && section[i].sh_offset % 8 == 0
-                                     ? part(installed, section[i].sh_offset, section[i].sh_size)
-                                     : NULL;
+        const Elf64_Dyn *entry =
+            section[i].sh_type == SHT_DYNAMIC && section[i].sh_offset % 8 == 0
+                ? part_of_file(installed, section[i].sh_offset, section[i].sh_size)
+                : NULL;
         for (size_t j = 0; entry && j < section[i].sh_size / sizeof *entry; j++)
             if (entry[j].d_tag == DT_SONAME)
                 installed->soname = text_at(tables, entry[j].d_un.d_val);
     }
 }
 
-static bool map(struct standin_installed *installed, const char *path)
+static bool map_file(struct standin_installed *installed, const char *path)
 {
     struct stat status;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -159,7 +161,7 @@ bool standin_installed_open(struct standin_installed *installed, const char *pat
     *installed = (struct standin_installed){.bytes = NULL};
     *why = "not a shared library with a symbol table";
     errno = 0;
-    if (!map(installed, path)) {
+    if (!map_file(installed, path)) {
         *why = errno ? strerror(errno) : *why;
         return false;
     }

@@ -48,7 +48,7 @@ bool standin_rules_find(const char *library, struct standin_rules *rules)
     return false;
 }
 
-static bool fits(const char *patterns, const char *name)
+static bool matches_pattern(const char *patterns, const char *name)
 {
     char pattern[LINE];
     int length;
@@ -89,7 +89,7 @@ struct standin_function standin_rules_function(const struct standin_rules *rules
             patterns = strstr(patterns + 1, ": ");
         if (strncmp(line, "library ", strlen("library ")) == 0)
             break;
-        if (!patterns || !fits(patterns + 2, name))
+        if (!patterns || !matches_pattern(patterns + 2, name))
             continue;
         *patterns = '\0';
         read_head(line, &function);

@@ -29,7 +29,7 @@ static const char usage[] =
     "                 in the folder of this program, or in cuda12/ below it "
     "(default: 13)\n";
 
-static bool refuse(const char *what, const char *why)
+static bool print_refusal(const char *what, const char *why)
 {
     fprintf(stderr, "standins: %s: %s\n", what, why);
     return false;
@@ -62,7 +62,7 @@ static int answer_of(const char *path, const struct standin_function *function)
     void *found = library ? dlsym(library, function->name) : NULL;
     int value = 0;
     if (!found)
-        (void)refuse(path, "its version query failed");
+        (void)print_refusal(path, "its version query failed");
     else if (function->kind == STANDIN_ANSWER)
         value = (int)((size_t(*)(void))found)();
     else if (function->kind == STANDIN_PROPERTY)
@@ -101,7 +101,7 @@ static bool write_file(const char *folder, const char *name, const unsigned char
         good = fclose(file) == 0 && good;
     /* Another process may write the same file at this time, and programs may have it loaded. */
     good = good && rename(fresh, path) == 0;
-    return good || refuse(path, strerror(errno));
+    return good || print_refusal(path, strerror(errno));
 }
 
 static bool plan_functions(struct standin_plan *plan, const struct standin_installed *installed,
@@ -111,7 +111,7 @@ static bool plan_functions(struct standin_plan *plan, const struct standin_insta
     struct standin_rules rules;
     short_name(plan->soname, library, sizeof library);
     if (!standin_rules_find(library, &rules))
-        return refuse(path, "calls.def has no rules for this library");
+        return print_refusal(path, "calls.def has no rules for this library");
     for (size_t i = 0; i < installed->functions; i++) {
         struct standin_planned *to = &plan->function[plan->functions++];
         to->as = installed->function[i];
@@ -128,7 +128,7 @@ static bool stand_in(const char *folder, const struct standin_installed *core, c
     struct standin_installed installed;
     const char *why;
     if (!standin_installed_open(&installed, path, &why))
-        return refuse(path, why);
+        return print_refusal(path, why);
     char copy[PATH_MAX];
     snprintf(copy, sizeof copy, "%s", path);
     struct standin_plan plan = {.soname = installed.soname ? installed.soname : basename(copy),
@@ -141,7 +141,7 @@ static bool stand_in(const char *folder, const struct standin_installed *core, c
     if (bytes)
         good = write_file(folder, plan.soname, bytes, size);
     else if (good)
-        good = refuse(path, "unsupported processor, or memory is short");
+        good = print_refusal(path, "unsupported processor, or memory is short");
     free(bytes);
     free(plan.function);
     standin_installed_close(&installed);
@@ -155,12 +155,12 @@ static bool open_core(const char *cuda, struct standin_installed *core)
     const char *why;
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (length <= 0)
-        return refuse("/proc/self/exe", strerror(errno));
+        return print_refusal("/proc/self/exe", strerror(errno));
     path[length] = '\0';
     const char *folder = dirname(path);
     char file[PATH_MAX + 64];
     snprintf(file, sizeof file, "%s/%s" CORE, folder, strcmp(cuda, "12") == 0 ? "cuda12/" : "");
-    return standin_installed_open(core, file, &why) || refuse(file, why);
+    return standin_installed_open(core, file, &why) || print_refusal(file, why);
 }
 
 static bool make_folder(const char *path)
@@ -172,7 +172,7 @@ static bool make_folder(const char *path)
         (void)mkdir(part, 0777);
         *slash = '/';
     }
-    return mkdir(part, 0777) == 0 || errno == EEXIST || refuse(path, strerror(errno));
+    return mkdir(part, 0777) == 0 || errno == EEXIST || print_refusal(path, strerror(errno));
 }
 
 int main(int argc, char **argv)

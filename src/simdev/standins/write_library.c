@@ -67,7 +67,7 @@ struct writer {
 };
 
 /* Space at the end of a part, zeroed. NULL if memory is short. */
-static void *append(struct writer *w, enum part part, size_t size)
+static void *append_zeros(struct writer *w, enum part part, size_t size)
 {
     struct bytes *bytes = &w->part[part];
     if (bytes->used + size > bytes->room) {
@@ -87,7 +87,7 @@ static void *append(struct writer *w, enum part part, size_t size)
 static uint32_t add_text(struct writer *w, enum part part, const char *text)
 {
     const size_t at = w->part[part].used;
-    char *to = append(w, part, strlen(text) + 1);
+    char *to = append_zeros(w, part, strlen(text) + 1);
     if (to)
         memcpy(to, text, strlen(text) + 1);
     return (uint32_t)at;
@@ -112,8 +112,8 @@ static Elf64_Half version_number(struct writer *w, const char *version)
 static void add_symbol(struct writer *w, const char *name, Elf64_Half version, bool defined,
                        uint64_t value)
 {
-    Elf64_Sym *symbol = append(w, SYMBOLS, sizeof *symbol);
-    Elf64_Half *number = append(w, VERSIONS, sizeof *number);
+    Elf64_Sym *symbol = append_zeros(w, SYMBOLS, sizeof *symbol);
+    Elf64_Half *number = append_zeros(w, VERSIONS, sizeof *number);
     if (!symbol || !number)
         return;
     *number = version;
@@ -126,7 +126,7 @@ static void add_symbol(struct writer *w, const char *name, Elf64_Half version, b
                           .st_size = defined ? STANDIN_CODE : 0};
 }
 
-static uint32_t hash(const char *name)
+static uint32_t hash_name(const char *name)
 {
     uint32_t value = 0;
     for (; *name; name++) {
@@ -139,7 +139,7 @@ static uint32_t hash(const char *name)
 static void add_hash(struct writer *w)
 {
     const size_t buckets = w->symbols / 2 + 1;
-    uint32_t *table = append(w, HASH, (2 + buckets + w->symbols) * sizeof *table);
+    uint32_t *table = append_zeros(w, HASH, (2 + buckets + w->symbols) * sizeof *table);
     const Elf64_Sym *symbol = (const void *)w->part[SYMBOLS].at;
     if (!table || !symbol)
         return;
@@ -147,7 +147,7 @@ static void add_hash(struct writer *w)
     table[1] = (uint32_t)w->symbols;
     for (size_t i = 1; i < w->symbols; i++) {
         const char *name = (const char *)w->part[STRINGS].at + symbol[i].st_name;
-        uint32_t *bucket = &table[2 + hash(name) % buckets];
+        uint32_t *bucket = &table[2 + hash_name(name) % buckets];
         table[2 + buckets + i] = *bucket;
         *bucket = (uint32_t)i;
     }
@@ -159,7 +159,7 @@ static void add_definition(struct writer *w, const char *name, Elf64_Half number
         Elf64_Verdef head;
         Elf64_Verdaux name;
         uint32_t even; /* the next offset, aligned like the tables of the file */
-    } *to = append(w, DEFINITIONS, sizeof *to);
+    } *to = append_zeros(w, DEFINITIONS, sizeof *to);
     const uint32_t text = add_text(w, STRINGS, name);
     if (!to)
         return;
@@ -167,7 +167,7 @@ static void add_definition(struct writer *w, const char *name, Elf64_Half number
                               .vd_flags = number == VER_NDX_GLOBAL ? VER_FLG_BASE : 0,
                               .vd_ndx = number,
                               .vd_cnt = 1,
-                              .vd_hash = hash(name),
+                              .vd_hash = hash_name(name),
                               .vd_aux = sizeof to->head,
                               .vd_next = last ? 0 : sizeof *to};
     to->name = (Elf64_Verdaux){.vda_name = text};
@@ -176,7 +176,7 @@ static void add_definition(struct writer *w, const char *name, Elf64_Half number
 static void add_relocation(struct writer *w, uint64_t at, uint32_t symbol, uint32_t type,
                            uint64_t addend)
 {
-    Elf64_Rela *to = append(w, RELOCATIONS, sizeof *to);
+    Elf64_Rela *to = append_zeros(w, RELOCATIONS, sizeof *to);
     if (to)
         *to = (Elf64_Rela){.r_offset = at,
                            .r_info = ELF64_R_INFO((uint64_t)symbol, type),
@@ -189,7 +189,7 @@ static void add_relocation(struct writer *w, uint64_t at, uint32_t symbol, uint3
 static void add_names(struct writer *w)
 {
     const struct standin_plan *plan = w->plan;
-    (void)append(w, STRINGS, 1);
+    (void)append_zeros(w, STRINGS, 1);
     add_symbol(w, NULL, 0, false, 0);
     add_symbol(w, "standin_enter", VER_NDX_GLOBAL, false, 0);
     for (size_t i = 0; i < plan->functions; i++)
@@ -359,14 +359,14 @@ static unsigned char *make_library(struct writer *w, size_t *size)
     add_names(w);
     const uint32_t soname = add_text(w, STRINGS, w->plan->soname),
                    core = add_text(w, STRINGS, w->plan->core);
-    (void)append(w, SECTION_NAMES, 1);
+    (void)append_zeros(w, SECTION_NAMES, 1);
     for (int i = 0; i < PARTS; i++)
         name[i] = add_text(w, SECTION_NAMES, about[i].name);
-    (void)append(w, TEXT, STANDIN_COMMON + w->plan->functions * STANDIN_CODE);
-    (void)append(w, DYNAMIC, MOST_DYNAMIC * sizeof(Elf64_Dyn));
-    (void)append(w, GOT, w->slots * 8);
-    (void)append(w, DATA, w->stubs * sizeof(struct standin_function) + 1);
-    (void)append(w, RELOCATIONS, (w->slots + w->stubs) * sizeof(Elf64_Rela));
+    (void)append_zeros(w, TEXT, STANDIN_COMMON + w->plan->functions * STANDIN_CODE);
+    (void)append_zeros(w, DYNAMIC, MOST_DYNAMIC * sizeof(Elf64_Dyn));
+    (void)append_zeros(w, GOT, w->slots * 8);
+    (void)append_zeros(w, DATA, w->stubs * sizeof(struct standin_function) + 1);
+    (void)append_zeros(w, RELOCATIONS, (w->slots + w->stubs) * sizeof(Elf64_Rela));
     if (w->versions == 0)
         w->part[VERSIONS].used = 0;
     if (w->broken)

@@ -50,8 +50,8 @@ static void keep_moments(const struct simdev_host_call *call, const float *mean,
     }
 }
 
-static bool forward(const struct simdev_layer_plan *plan, float *x, float *y, float *scale,
-                    float *bias, float *mean, float *variance)
+static bool run_forward(const struct simdev_layer_plan *plan, float *x, float *y, float *scale,
+                        float *bias, float *mean, float *variance)
 {
     const struct simdev_layer_argument all[] = {
         {DNNL_ARG_SRC, x},      {DNNL_ARG_DST, y},     {DNNL_ARG_SCALE, scale},
@@ -60,13 +60,13 @@ static bool forward(const struct simdev_layer_plan *plan, float *x, float *y, fl
 }
 
 /* The moments that were saved, or those of x. */
-static bool moments(const struct simdev_host_call *call, const struct simdev_layer_plan *plan,
-                    float *const value[], float *mean, float *variance)
+static bool read_moments(const struct simdev_host_call *call, const struct simdev_layer_plan *plan,
+                         float *const value[], float *mean, float *variance)
 {
     if (!value[6] || !value[7]) {
         float *y = simdev_layer_memory(plan->forward, DNNL_ARG_DST);
         /* The shift may be any value, because y is not used. */
-        const bool ok = y && forward(plan, value[0], y, value[3], value[3], mean, variance);
+        const bool ok = y && run_forward(plan, value[0], y, value[3], value[3], mean, variance);
         free(y);
         return ok;
     }
@@ -78,8 +78,8 @@ static bool moments(const struct simdev_host_call *call, const struct simdev_lay
     return true;
 }
 
-static bool backward(const struct simdev_layer_plan *plan, float *const value[], float *mean,
-                     float *variance)
+static bool run_backward(const struct simdev_layer_plan *plan, float *const value[], float *mean,
+                         float *variance)
 {
     /* No gradient depends on the shift, but oneDNN 2 requires it. */
     const int first = DNNL_VERSION_MAJOR >= 3;
@@ -96,7 +96,7 @@ bool simdev_norm_run(const struct simdev_host_call *call, const struct simdev_la
                      float *const value[])
 {
     if (call->layer == SIMDEV_LAYER_NORM_INFERENCE)
-        return forward(plan, value[0], value[1], value[2], value[3], value[4], value[5]);
+        return run_forward(plan, value[0], value[1], value[2], value[3], value[4], value[5]);
     const size_t parameters = (size_t)batch_of(call).parameters;
     float *mean = calloc(2 * parameters, sizeof *mean);
     if (!mean)
@@ -104,11 +104,12 @@ bool simdev_norm_run(const struct simdev_host_call *call, const struct simdev_la
     float *variance = mean + parameters;
     bool ok;
     if (call->layer == SIMDEV_LAYER_NORM_TRAINING) {
-        ok = forward(plan, value[0], value[1], value[2], value[3], mean, variance);
+        ok = run_forward(plan, value[0], value[1], value[2], value[3], mean, variance);
         if (ok)
             keep_moments(call, mean, variance, value);
     } else {
-        ok = moments(call, plan, value, mean, variance) && backward(plan, value, mean, variance);
+        ok = read_moments(call, plan, value, mean, variance) &&
+             run_backward(plan, value, mean, variance);
     }
     free(mean);
     return ok;

@@ -39,21 +39,22 @@ const struct simdev_layout *simdev_layer_tensor(int rank, const int64_t *dim)
     return &visited.tensor[visited.count++];
 }
 
-static simdev_described operand(const_dnnl_primitive_desc_t desc, int name)
+static simdev_described operand_layout(const_dnnl_primitive_desc_t desc, int name)
 {
     return dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, name);
 }
 
 float *simdev_layer_memory(const_dnnl_primitive_desc_t desc, int name)
 {
-    return malloc(dnnl_memory_desc_get_size(operand(desc, name)) + 1);
+    return malloc(dnnl_memory_desc_get_size(operand_layout(desc, name)) + 1);
 }
 
 enum {
     ARGUMENTS = 10
 };
 
-static bool execute(const_dnnl_primitive_desc_t desc, int count, const dnnl_exec_arg_t *args)
+static bool execute_primitive(const_dnnl_primitive_desc_t desc, int count,
+                              const dnnl_exec_arg_t *args)
 {
     dnnl_primitive_t primitive = NULL;
     dnnl_stream_t stream = NULL;
@@ -81,11 +82,11 @@ bool simdev_layer_execute(const_dnnl_primitive_desc_t desc, int count,
         const struct simdev_layer_argument last = {DNNL_ARG_SCRATCHPAD, scratchpad};
         const struct simdev_layer_argument *a = i < count ? &argument[i] : &last;
         args[made].arg = a->name;
-        ok = dnnl_memory_create(&args[made].memory, operand(desc, a->name), simdev_onednn_engine(),
-                                a->data) == dnnl_success;
+        ok = dnnl_memory_create(&args[made].memory, operand_layout(desc, a->name),
+                                simdev_onednn_engine(), a->data) == dnnl_success;
         made += ok;
     }
-    ok = ok && execute(desc, made, args);
+    ok = ok && execute_primitive(desc, made, args);
     for (int i = 0; i < made; i++)
         dnnl_memory_destroy(args[i].memory);
     free(scratchpad);
@@ -274,7 +275,7 @@ static const int64_t large = 1 << 20;
 
 /* oneDNN gets the same number of threads when it selects an implementation as when it computes.
  * `value` NULL: only checks whether oneDNN supports the call. */
-static bool visit(const struct simdev_host_call *call, float *const value[])
+static bool run_or_check(const struct simdev_host_call *call, float *const value[])
 {
     struct simdev_layer_plan plan = {NULL, NULL};
     const int team = omp_get_max_threads();
@@ -295,10 +296,10 @@ static bool visit(const struct simdev_host_call *call, float *const value[])
 
 bool simdev_layer_takes(const struct simdev_host_call *call)
 {
-    return visit(call, NULL);
+    return run_or_check(call, NULL);
 }
 
 bool simdev_layer_run(const struct simdev_host_call *call, float *const value[])
 {
-    return visit(call, value);
+    return run_or_check(call, value);
 }

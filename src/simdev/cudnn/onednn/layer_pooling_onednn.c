@@ -71,7 +71,7 @@ bool simdev_pooling_describe(const struct simdev_host_call *call, struct simdev_
 }
 
 /* oneDNN's maximum ignores NaN, and starts with the lowest finite number. */
-static bool has(const float *x, int64_t count, bool (*is_it)(float))
+static bool has_value(const float *x, int64_t count, bool (*is_it)(float))
 {
     for (int64_t i = 0; i < count; i++)
         if (is_it(x[i]))
@@ -128,18 +128,19 @@ static bool run_backward(const struct simdev_host_call *call, const struct simde
     return simdev_layer_execute(plan->backward, is_max(call) ? 3 : 2, all);
 }
 
-static bool pool(const struct simdev_host_call *call, const struct simdev_layer_plan *plan,
-                 float *const value[], float *indices)
+static bool run_pooling(const struct simdev_host_call *call, const struct simdev_layer_plan *plan,
+                        float *const value[], float *indices)
 {
     const int64_t inputs = simdev_view_elements(&call->operand[0].view);
     const bool nan = call->pooling.nan == CUDNN_PROPAGATE_NAN;
     if (!run_forward(call, plan, value[0], value[1], indices))
         return false;
-    if (is_max(call) && has(value[0], inputs, is_lowest))
+    if (is_max(call) && has_value(value[0], inputs, is_lowest))
         for (int64_t i = 0, n = simdev_view_elements(&call->operand[1].view); i < n; i++)
             if (value[1][i] == -FLT_MAX)
                 value[1][i] = -INFINITY;
-    return !is_max(call) || !nan || !has(value[0], inputs, is_nan) || propagate_nan(call, value);
+    return !is_max(call) || !nan || !has_value(value[0], inputs, is_nan) ||
+           propagate_nan(call, value);
 }
 
 /* The gradient of a maximum goes to the position that the forward run found, so the forward run is
@@ -166,7 +167,7 @@ bool simdev_pooling_run(const struct simdev_host_call *call, const struct simdev
 {
     float *indices = simdev_layer_memory(plan->forward, DNNL_ARG_WORKSPACE);
     const bool ok =
-        indices && (call->layer == SIMDEV_LAYER_POOLING ? pool(call, plan, value, indices)
+        indices && (call->layer == SIMDEV_LAYER_POOLING ? run_pooling(call, plan, value, indices)
                                                         : pool_back(call, plan, value, indices));
     free(indices);
     return ok;

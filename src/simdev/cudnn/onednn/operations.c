@@ -164,8 +164,8 @@ simdev_described simdev_layout_of(const struct simdev_layout *tensor)
     return &tensor->desc;
 }
 
-static bool create(const_dnnl_op_desc_t operation, const_dnnl_primitive_desc_t hint,
-                   dnnl_primitive_desc_t *out)
+static bool create_primitive(const_dnnl_op_desc_t operation, const_dnnl_primitive_desc_t hint,
+                             dnnl_primitive_desc_t *out)
 {
     dnnl_primitive_attr_t attr = with_scratchpad();
     const bool ok = attr && dnnl_primitive_desc_create(out, operation, attr, simdev_onednn_engine(),
@@ -179,7 +179,7 @@ static bool create(const_dnnl_op_desc_t operation, const_dnnl_primitive_desc_t h
 #define CREATE(hint, type, forward, backward)                                                      \
     dnnl_##type##_desc_t op;                                                                       \
     memset(&op, 0, sizeof op);                                                                     \
-    return ((hint) ? (backward) : (forward)) == dnnl_success && create(&op, hint, out)
+    return ((hint) ? (backward) : (forward)) == dnnl_success && create_primitive(&op, hint, out)
 
 bool simdev_create_convolution(const struct simdev_layout *x, const struct simdev_layout *w,
                                const struct simdev_layout *y, const struct simdev_window *window,

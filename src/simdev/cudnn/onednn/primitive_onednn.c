@@ -145,7 +145,7 @@ static bool make_ports(struct simdev_primitive *kernel, const_dnnl_primitive_des
     return true;
 }
 
-static bool prepare(struct simdev_primitive *kernel)
+static bool prepare_kernel(struct simdev_primitive *kernel)
 {
     const struct simdev_geometry *g = &kernel->geometry;
     struct simdev_layout any[SIMDEV_ROLES];
@@ -171,8 +171,8 @@ static bool prepare(struct simdev_primitive *kernel)
 /* Waking a team of threads costs more than this many multiplications. */
 static const double small_work = 4e6;
 
-static double multiplications(const struct simdev_geometry *geometry,
-                              const struct simdev_view view[SIMDEV_ROLES])
+static double count_multiplications(const struct simdev_geometry *geometry,
+                                    const struct simdev_view view[SIMDEV_ROLES])
 {
     double count = (double)simdev_view_elements(&view[SIMDEV_Y]) * (double)view[SIMDEV_W].dim[1];
     for (int i = 0; i < geometry->spatial; i++)
@@ -214,9 +214,9 @@ struct simdev_primitive *simdev_primitive_create(const struct simdev_geometry *g
         return NULL;
     kernel->geometry = *geometry;
     memcpy(kernel->view, view, sizeof kernel->view);
-    kernel->is_small = multiplications(geometry, view) < small_work;
+    kernel->is_small = count_multiplications(geometry, view) < small_work;
     const int team = enter_team(kernel);
-    const bool ok = prepare(kernel);
+    const bool ok = prepare_kernel(kernel);
     omp_set_num_threads(team);
     if (ok)
         return kernel;
@@ -248,7 +248,7 @@ static bool run_reorder(dnnl_primitive_t reorder, dnnl_stream_t stream, dnnl_mem
     return dnnl_primitive_execute(reorder, stream, 2, args) == dnnl_success;
 }
 
-static int argument(enum simdev_conv_kind kind, enum simdev_role role)
+static int argument_of(enum simdev_conv_kind kind, enum simdev_role role)
 {
     static const int plain[SIMDEV_ROLES] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
     static const int diff[SIMDEV_ROLES] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_DIFF_WEIGHTS,
@@ -274,7 +274,7 @@ static bool run_primitive(const struct simdev_primitive *kernel, dnnl_stream_t s
             return false;
         if (port->reorder && role != result && !run_reorder(port->reorder, stream, user[i], own))
             return false;
-        args[i] = (dnnl_exec_arg_t){argument(kernel->geometry.kind, role), own};
+        args[i] = (dnnl_exec_arg_t){argument_of(kernel->geometry.kind, role), own};
     }
     dnnl_memory_t scratchpad = hold_memory(hold, &kernel->scratchpad, NULL);
     args[SIMDEV_ROLES] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, scratchpad};
