@@ -21,7 +21,7 @@ struct rows {
     uint64_t total;
 };
 
-static void collect(const char *name, uint64_t count, void *arg)
+static void collect_row(const char *name, uint64_t count, void *arg)
 {
     struct rows *rows = arg;
     rows->total += count;
@@ -50,7 +50,7 @@ static void add_kind(cJSON *parent, const char *key, enum simdev_tally_kind kind
 {
     struct rows rows = {.row = NULL};
     cJSON *object = cJSON_AddObjectToObject(parent, key);
-    simdev_tally_each(kind, collect, &rows);
+    simdev_tally_each(kind, collect_row, &rows);
     if (rows.row)
         qsort(rows.row, rows.rows, sizeof(*rows.row), compare_tallies);
     cJSON_AddNumberToObject(object, "total", (double)rows.total);

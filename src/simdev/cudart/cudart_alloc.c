@@ -2,8 +2,8 @@
 #include "cudart_context.h"
 #include "cudart_record.h"
 
-static cudaError_t allocate(const char *function, enum simdev_place place, enum simdev_kind kind,
-                            void **ptr, size_t bytes)
+static cudaError_t allocate_memory(const char *function, enum simdev_place place,
+                                   enum simdev_kind kind, void **ptr, size_t bytes)
 {
     cudaError_t error = simdev_enter(function);
     if (error == cudaSuccess && !ptr)
@@ -44,7 +44,7 @@ static cudaError_t release_block(const char *function, enum simdev_place place, 
 
 cudaError_t cudaMalloc(void **ptr, size_t bytes)
 {
-    return allocate(__func__, SIMDEV_DEVICE, SIMDEV_KIND_PLAIN, ptr, bytes);
+    return allocate_memory(__func__, SIMDEV_DEVICE, SIMDEV_KIND_PLAIN, ptr, bytes);
 }
 
 cudaError_t cudaFree(void *ptr)
@@ -54,7 +54,7 @@ cudaError_t cudaFree(void *ptr)
 
 cudaError_t cudaMallocHost(void **ptr, size_t bytes)
 {
-    return allocate(__func__, SIMDEV_PINNED, SIMDEV_KIND_PLAIN, ptr, bytes);
+    return allocate_memory(__func__, SIMDEV_PINNED, SIMDEV_KIND_PLAIN, ptr, bytes);
 }
 
 cudaError_t cudaHostAlloc(void **ptr, size_t bytes, unsigned flags)
@@ -62,7 +62,7 @@ cudaError_t cudaHostAlloc(void **ptr, size_t bytes, unsigned flags)
     const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
     if (flags & ~known)
         return simdev_leave(cudaErrorInvalidValue);
-    return allocate(__func__, SIMDEV_PINNED, SIMDEV_KIND_PLAIN, ptr, bytes);
+    return allocate_memory(__func__, SIMDEV_PINNED, SIMDEV_KIND_PLAIN, ptr, bytes);
 }
 
 cudaError_t cudaFreeHost(void *ptr)
@@ -75,7 +75,7 @@ cudaError_t cudaMallocManaged(void **ptr, size_t bytes, unsigned flags)
 {
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
         return simdev_leave(cudaErrorInvalidValue);
-    return allocate(__func__, SIMDEV_DEVICE, SIMDEV_KIND_MANAGED, ptr, bytes);
+    return allocate_memory(__func__, SIMDEV_DEVICE, SIMDEV_KIND_MANAGED, ptr, bytes);
 }
 
 /* Page-locks memory that the program allocated. */

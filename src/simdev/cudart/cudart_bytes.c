@@ -185,7 +185,7 @@ static void add_extent(uintptr_t begin, uintptr_t end, struct contents contents)
     in_pages += contents.in_pages ? end - begin : 0;
 }
 
-static void drop(uintptr_t begin, uintptr_t end)
+static void drop_range(uintptr_t begin, uintptr_t end)
 {
     (void)remove_range(begin, end);
     release_pages(begin, end);
@@ -203,7 +203,7 @@ static bool is_kept(uintptr_t begin, size_t bytes)
 static void write_locked(void *device, const void *host, size_t bytes, struct contents contents)
 {
     if (!is_kept((uintptr_t)device, bytes)) {
-        drop((uintptr_t)device, (uintptr_t)device + bytes);
+        drop_range((uintptr_t)device, (uintptr_t)device + bytes);
         return;
     }
     memcpy(device, host, bytes);
@@ -261,7 +261,8 @@ static void set_locked(uintptr_t begin, size_t bytes, struct contents contents)
     add_extent(begin, begin + bytes, contents);
 }
 
-static void set(void *device, const void *value, unsigned element, size_t bytes, bool is_assumed)
+static void set_bytes(void *device, const void *value, unsigned element, size_t bytes,
+                      bool is_assumed)
 {
     const uintptr_t begin = (uintptr_t)device;
     const uint64_t pattern = pattern_from(value, element, begin);
@@ -272,12 +273,12 @@ static void set(void *device, const void *value, unsigned element, size_t bytes,
 
 void simdev_bytes_set(void *device, const void *value, unsigned element, size_t bytes)
 {
-    set(device, value, element, bytes, false);
+    set_bytes(device, value, element, bytes, false);
 }
 
 void simdev_bytes_assume_set(void *device, const void *value, unsigned element, size_t bytes)
 {
-    set(device, value, element, bytes, true);
+    set_bytes(device, value, element, bytes, true);
 }
 
 /* Returns the number of known bytes. The caller holds the lock. */
@@ -363,7 +364,7 @@ void simdev_bytes_move(void *to, const void *from, size_t bytes)
             next = end;
         const uintptr_t target = (uintptr_t)((intptr_t)at + shift);
         if (!inside)
-            drop(target, target + (next - at));
+            drop_range(target, target + (next - at));
         else
             move_extent(target, at, next - at, extents[i].contents);
         at = next;
@@ -408,7 +409,7 @@ void simdev_bytes_forget(const void *device, size_t bytes)
     const uintptr_t begin = (uintptr_t)device, end = begin + bytes;
     pthread_mutex_lock(&lock);
     if (pages_of(begin, end) > SMALL)
-        drop(begin, end);
+        drop_range(begin, end);
     else
         (void)remove_range(begin, end);
     pthread_mutex_unlock(&lock);

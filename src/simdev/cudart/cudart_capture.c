@@ -59,7 +59,7 @@ cudaError_t simdev_capture_look_up(cudaStream_t handle, struct simdev_stream_inf
     return error;
 }
 
-static bool contains(const cudaGraphNode_t *nodes, size_t count, cudaGraphNode_t node)
+static bool contains_node(const cudaGraphNode_t *nodes, size_t count, cudaGraphNode_t node)
 {
     for (size_t i = 0; i < count; i++) {
         if (nodes[i] == node)
@@ -78,7 +78,7 @@ bool simdev_member_add(struct simdev_member *member, const cudaGraphNode_t *node
     if (total > 0)
         memcpy(all, member->node, total * sizeof(cudaGraphNode_t));
     for (size_t i = 0; i < count; i++) {
-        if (!contains(all, total, nodes[i]))
+        if (!contains_node(all, total, nodes[i]))
             all[total++] = nodes[i];
     }
     free(member->node);

@@ -60,7 +60,7 @@ bool simdev_is_capturing(cudaStream_t handle)
     return capturing;
 }
 
-static cudaError_t submit(cudaStream_t handle, const struct simdev_work *work, bool *captured)
+static cudaError_t submit_work(cudaStream_t handle, const struct simdev_work *work, bool *captured)
 {
     struct simdev_stream_info stream;
     struct simdev_capture *capture;
@@ -88,7 +88,7 @@ cudaError_t simdev_capture_submit(cudaStream_t stream, const struct simdev_work 
         *op = NULL;
     if (atomic_load(&simdev_capture_count) > 0) {
         simdev_graph_lock();
-        error = submit(stream, work, &captured);
+        error = submit_work(stream, work, &captured);
         simdev_graph_unlock();
     }
     return error != cudaSuccess || captured ? error : simdev_queue_work(stream, work, op);

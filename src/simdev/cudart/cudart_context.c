@@ -42,7 +42,7 @@ static _Thread_local struct {
 
 /* --- all contexts; the caller holds the lock --- */
 
-static bool known(const struct CUctx_st *context)
+static bool is_known(const struct CUctx_st *context)
 {
     const struct CUctx_st *c = contexts;
     while (c && c != context)
@@ -68,7 +68,7 @@ static struct CUctx_st *find_destroyed(void)
 }
 
 /* The primary context of the device, or a new one. NULL if memory is short. */
-static struct CUctx_st *activate(int device, bool primary)
+static struct CUctx_st *activate_context(int device, bool primary)
 {
     struct CUctx_st *context = primary ? find_primary(device) : find_destroyed();
     if (!context) {
@@ -94,7 +94,7 @@ static bool is_alive(const struct seat *seat)
 
 /* --- a thread's stack; the caller holds the lock --- */
 
-static struct seat *top(void)
+static struct seat *top_seat(void)
 {
     return thread.depth > 0 ? &thread.seat[thread.depth - 1] : NULL;
 }
@@ -103,10 +103,10 @@ static void replace_top(struct CUctx_st *context)
 {
     if (thread.depth == 0)
         thread.depth = 1;
-    *top() = (struct seat){.context = context, .id = context->id};
+    *top_seat() = (struct seat){.context = context, .id = context->id};
 }
 
-static cudaError_t push(struct CUctx_st *context)
+static cudaError_t push_seat(struct CUctx_st *context)
 {
     if (thread.depth == DEPTH)
         return cudaErrorMemoryAllocation;
@@ -117,7 +117,7 @@ static cudaError_t push(struct CUctx_st *context)
 /* A primary context may be current before its first use. */
 static cudaError_t check_alive(const struct CUctx_st *context)
 {
-    const bool usable = known(context) && (context->id != 0 || context->is_primary);
+    const bool usable = is_known(context) && (context->id != 0 || context->is_primary);
     return usable ? cudaSuccess : cudaErrorDeviceUninitialized;
 }
 
@@ -129,7 +129,7 @@ struct simdev_owner simdev_owner_current(void)
     if (owner.context != 0)
         return owner;
     pthread_mutex_lock(&lock);
-    const struct seat *seat = top();
+    const struct seat *seat = top_seat();
     if (seat && is_alive(seat))
         owner =
             (struct simdev_owner){.context = seat->context->id, .device = seat->context->device};
@@ -144,7 +144,7 @@ void simdev_owner_run(struct simdev_owner owner)
 
 static cudaError_t use_primary(int device)
 {
-    struct CUctx_st *context = activate(device, true);
+    struct CUctx_st *context = activate_context(device, true);
     if (!context)
         return cudaErrorMemoryAllocation;
     context->is_used = true;
@@ -156,7 +156,7 @@ cudaError_t simdev_context_enter(void)
 {
     cudaError_t error = cudaSuccess;
     pthread_mutex_lock(&lock);
-    const struct seat *seat = top();
+    const struct seat *seat = top_seat();
     const bool of_runtime = !thread.driver_call && (!seat || seat->context->is_primary);
     if (of_runtime)
         error = use_primary(seat ? seat->context->device : thread.device);
@@ -171,7 +171,7 @@ cudaError_t simdev_context_enter(void)
 int simdev_context_device(void)
 {
     pthread_mutex_lock(&lock);
-    const struct seat *seat = top();
+    const struct seat *seat = top_seat();
     const int device = seat ? seat->context->device : thread.device;
     pthread_mutex_unlock(&lock);
     return device;
@@ -307,8 +307,8 @@ cudaError_t simdev_context_create(simdev_context *out, int device)
     if (error != cudaSuccess)
         return error;
     pthread_mutex_lock(&lock);
-    struct CUctx_st *context = activate(device, false);
-    error = context ? push(context) : cudaErrorMemoryAllocation;
+    struct CUctx_st *context = activate_context(device, false);
+    error = context ? push_seat(context) : cudaErrorMemoryAllocation;
     if (error == cudaSuccess)
         *out = context;
     else if (context)
@@ -323,7 +323,7 @@ cudaError_t simdev_context_destroy(simdev_context context)
     if (error != cudaSuccess)
         return error;
     pthread_mutex_lock(&lock);
-    if (!known(context) || context->is_primary || context->id == 0)
+    if (!is_known(context) || context->is_primary || context->id == 0)
         error = cudaErrorDeviceUninitialized;
     struct simdev_owner owner = {.context = 0};
     if (error == cudaSuccess)
@@ -333,7 +333,7 @@ cudaError_t simdev_context_destroy(simdev_context context)
         return error;
     end_context(owner, false);
     pthread_mutex_lock(&lock);
-    const struct seat *seat = top();
+    const struct seat *seat = top_seat();
     if (seat && seat->context == context && seat->id == owner.context)
         thread.depth--;
     context->id = 0;
@@ -347,7 +347,7 @@ cudaError_t simdev_context_get(simdev_context *out)
     if (error == cudaSuccess && !out)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        *out = top() ? top()->context : NULL;
+        *out = top_seat() ? top_seat()->context : NULL;
     return error;
 }
 
@@ -375,7 +375,7 @@ cudaError_t simdev_context_push(simdev_context context)
     pthread_mutex_lock(&lock);
     error = check_alive(context);
     if (error == cudaSuccess)
-        error = push(context);
+        error = push_seat(context);
     pthread_mutex_unlock(&lock);
     return error;
 }
@@ -388,7 +388,7 @@ cudaError_t simdev_context_pop(simdev_context *out)
     if (error != cudaSuccess)
         return error;
     if (out)
-        *out = top()->context;
+        *out = top_seat()->context;
     thread.depth--;
     return cudaSuccess;
 }
@@ -401,9 +401,9 @@ cudaError_t simdev_context_id(simdev_context context, unsigned long long *id)
     if (error != cudaSuccess)
         return error;
     pthread_mutex_lock(&lock);
-    const struct seat seat = {.context = context, .id = known(context) ? context->id : 0};
-    const struct seat *asked = context ? &seat : top();
-    if (!asked || (context && !known(context)))
+    const struct seat seat = {.context = context, .id = is_known(context) ? context->id : 0};
+    const struct seat *asked = context ? &seat : top_seat();
+    if (!asked || (context && !is_known(context)))
         error = cudaErrorDeviceUninitialized;
     else if (!is_alive(asked))
         error = cudaErrorContextIsDestroyed;
@@ -423,7 +423,7 @@ cudaError_t simdev_context_retain_primary(simdev_context *out, int device)
     if (error != cudaSuccess)
         return error;
     pthread_mutex_lock(&lock);
-    struct CUctx_st *context = activate(device, true);
+    struct CUctx_st *context = activate_context(device, true);
     if (context)
         context->retained++;
     pthread_mutex_unlock(&lock);

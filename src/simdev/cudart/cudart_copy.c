@@ -28,7 +28,7 @@ static bool is_empty(const struct box *box)
 
 /* Bytes from the first to the last that the box touches on this side; SIZE_MAX if that overflows.
  */
-static size_t span(const struct box *box, const struct side *side)
+static size_t span_of(const struct box *box, const struct side *side)
 {
     size_t slices, rows, bytes;
     if (__builtin_mul_overflow(side->slice, box->depth - 1, &slices) ||
@@ -41,7 +41,7 @@ static size_t span(const struct box *box, const struct side *side)
 
 static enum simdev_place place_of(const struct box *box, const struct side *side)
 {
-    return simdev_mem_place(side->begin, span(box, side));
+    return simdev_mem_place(side->begin, span_of(box, side));
 }
 
 static void fill_row(const struct box *box, unsigned char *row)
@@ -84,7 +84,7 @@ static void move_row(const struct box *box, unsigned char *to, const unsigned ch
         memcpy(to, from, box->width);
 }
 
-static void move(const struct box *box)
+static void move_box(const struct box *box)
 {
     const bool to_apart = is_kept_apart(&box->to), from_apart = is_kept_apart(&box->from);
     for (size_t z = 0; z < box->depth; z++) {
@@ -98,7 +98,7 @@ static void move(const struct box *box)
     }
 }
 
-static void touch(const struct box *box, const struct side *side, bool write)
+static void touch_side(const struct box *box, const struct side *side, bool write)
 {
     for (size_t z = 0; simdev_racing() && z < box->depth; z++)
         for (size_t y = 0; y < box->height; y++) {
@@ -113,7 +113,7 @@ static bool check_alive(const struct box *box, const struct side *side, const ch
     if (!side->begin || place_of(box, side) != SIMDEV_DEAD)
         return true;
     simdev_violation("%s: when it ran, the %s [%p, +%zu) was no longer inside a live allocation",
-                     box->function, name, (void *)side->begin, span(box, side));
+                     box->function, name, (void *)side->begin, span_of(box, side));
     return false;
 }
 
@@ -124,11 +124,11 @@ static void run_copy(void *arg)
     const bool to_alive = check_alive(box, &box->to, "destination");
     const bool from_alive = check_alive(box, &box->from, "source");
     if (to_alive)
-        touch(box, &box->to, true);
+        touch_side(box, &box->to, true);
     if (from_alive && box->from.begin)
-        touch(box, &box->from, false);
+        touch_side(box, &box->from, false);
     if (to_alive && from_alive)
-        move(box);
+        move_box(box);
     else
         simdev_fault(cudaErrorIllegalAddress);
 }
@@ -141,11 +141,11 @@ static bool check_place(const struct box *box, const struct side *side, bool on_
     if (*found != SIMDEV_DEAD && !(on_device && *found == SIMDEV_PAGEABLE))
         return true;
     simdev_violation("%s: the %s [%p, +%zu) is not inside a live allocation", box->function, name,
-                     (void *)side->begin, span(box, side));
+                     (void *)side->begin, span_of(box, side));
     return false;
 }
 
-static bool overlaps(const struct box *box)
+static bool is_overlapping(const struct box *box)
 {
     const uintptr_t to = (uintptr_t)box->to.begin, from = (uintptr_t)box->from.begin;
     return box->height == 1 && box->depth == 1 && to < from + box->width && from < to + box->width;
@@ -164,7 +164,7 @@ static cudaError_t check_copy(const struct box *box, enum cudaMemcpyKind kind, b
     if (!check_place(box, &box->to, to_device, "destination", &to) ||
         !check_place(box, &box->from, from_device, "source", &from))
         return cudaErrorInvalidValue;
-    if (overlaps(box))
+    if (is_overlapping(box))
         simdev_violation("%s: destination %p and source %p overlap", box->function,
                          (void *)box->to.begin, (void *)box->from.begin);
     *pageable = to == SIMDEV_PAGEABLE || from == SIMDEV_PAGEABLE;
@@ -197,7 +197,7 @@ static bool make_work(const struct box *box, struct simdev_work *work)
     return true;
 }
 
-static cudaError_t submit(const struct box *box, cudaStream_t stream, bool wait)
+static cudaError_t submit_box(const struct box *box, cudaStream_t stream, bool wait)
 {
     struct simdev_op *op = NULL;
     struct simdev_work work;
@@ -227,8 +227,8 @@ static void name_reader(struct box *box)
 
 /* `async`: the call is one of the ...Async functions. The others wait unless both sides are on the
  * device. */
-static cudaError_t copy(const struct box *box, enum cudaMemcpyKind kind, cudaStream_t stream,
-                        bool async)
+static cudaError_t copy_box(const struct box *box, enum cudaMemcpyKind kind, cudaStream_t stream,
+                            bool async)
 {
     if (is_empty(box))
         return cudaSuccess;
@@ -241,11 +241,11 @@ static cudaError_t copy(const struct box *box, enum cudaMemcpyKind kind, cudaStr
     cudaError_t error = check_copy(box, kind, &pageable, &on_device);
     name_reader(&named);
     if (error == cudaSuccess)
-        error = submit(&named, stream, pageable || (!async && !on_device));
+        error = submit_box(&named, stream, pageable || (!async && !on_device));
     return error;
 }
 
-static struct box flat(const char *function, void *to, const void *from, size_t bytes)
+static struct box flat_box(const char *function, void *to, const void *from, size_t bytes)
 {
     return (struct box){.to = {.begin = to},
                         .from = {.begin = (unsigned char *)(uintptr_t)from},
@@ -258,16 +258,17 @@ static struct box flat(const char *function, void *to, const void *from, size_t 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
     cudaError_t error = simdev_enter(__func__);
-    const struct box box = flat(__func__, to, from, bytes);
-    return simdev_leave(error != cudaSuccess ? error : copy(&box, kind, cudaStreamLegacy, false));
+    const struct box box = flat_box(__func__, to, from, bytes);
+    return simdev_leave(error != cudaSuccess ? error
+                                             : copy_box(&box, kind, cudaStreamLegacy, false));
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
     cudaError_t error = simdev_enter(__func__);
-    const struct box box = flat(__func__, to, from, bytes);
-    return simdev_leave(error != cudaSuccess ? error : copy(&box, kind, stream, true));
+    const struct box box = flat_box(__func__, to, from, bytes);
+    return simdev_leave(error != cudaSuccess ? error : copy_box(&box, kind, stream, true));
 }
 
 static cudaError_t copy_2d(const char *function, const struct box *rows, enum cudaMemcpyKind kind,
@@ -279,7 +280,7 @@ static cudaError_t copy_2d(const char *function, const struct box *rows, enum cu
     box.depth = 1;
     if (error == cudaSuccess && (box.width > box.to.pitch || box.width > box.from.pitch))
         error = cudaErrorInvalidPitchValue;
-    return simdev_leave(error != cudaSuccess ? error : copy(&box, kind, stream, async));
+    return simdev_leave(error != cudaSuccess ? error : copy_box(&box, kind, stream, async));
 }
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
@@ -305,7 +306,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
     return copy_2d(__func__, &rows, kind, stream, true);
 }
 
-static struct side pitched(struct cudaPitchedPtr ptr, struct cudaPos pos)
+static struct side pitched_side(struct cudaPitchedPtr ptr, struct cudaPos pos)
 {
     struct side side = {.pitch = ptr.pitch, .slice = ptr.pitch * ptr.ysize};
     if (ptr.ptr)
@@ -318,8 +319,8 @@ static cudaError_t describe_box(const char *function, const struct cudaMemcpy3DP
 {
     if (!p || p->srcArray || p->dstArray)
         return cudaErrorInvalidValue; /* no arrays here */
-    *box = (struct box){.to = pitched(p->dstPtr, p->dstPos),
-                        .from = pitched(p->srcPtr, p->srcPos),
+    *box = (struct box){.to = pitched_side(p->dstPtr, p->dstPos),
+                        .from = pitched_side(p->srcPtr, p->srcPos),
                         .width = p->extent.width,
                         .height = p->extent.height,
                         .depth = p->extent.depth,
@@ -336,7 +337,7 @@ static cudaError_t copy_3d(const char *function, const struct cudaMemcpy3DParms 
     cudaError_t error = simdev_enter(function);
     if (error == cudaSuccess)
         error = describe_box(function, p, &box);
-    return simdev_leave(error != cudaSuccess ? error : copy(&box, p->kind, stream, async));
+    return simdev_leave(error != cudaSuccess ? error : copy_box(&box, p->kind, stream, async));
 }
 
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
@@ -356,19 +357,19 @@ static cudaError_t set_memory(const char *function, void *to, int value, size_t 
     cudaError_t error = simdev_enter(function);
     if (error != cudaSuccess || bytes == 0)
         return simdev_leave(error);
-    struct box box = flat(function, to, NULL, bytes);
+    struct box box = flat_box(function, to, NULL, bytes);
     box.value = (unsigned char)value;
     enum simdev_place found;
     if (!check_place(&box, &box.to, true, "destination", &found))
         return simdev_leave(cudaErrorInvalidValue);
-    return simdev_leave(submit(&box, stream, !async && found == SIMDEV_PINNED));
+    return simdev_leave(submit_box(&box, stream, !async && found == SIMDEV_PINNED));
 }
 
 cudaError_t simdev_memset(const char *function, void *to, unsigned value, unsigned element,
                           size_t bytes, cudaStream_t stream)
 {
     cudaError_t error = simdev_enter(function);
-    struct box box = flat(function, to, NULL, bytes);
+    struct box box = flat_box(function, to, NULL, bytes);
     enum simdev_place found;
     box.value = value;
     box.element = element;
@@ -376,7 +377,7 @@ cudaError_t simdev_memset(const char *function, void *to, unsigned value, unsign
         return simdev_leave(error);
     if (!check_place(&box, &box.to, true, "destination", &found))
         return simdev_leave(cudaErrorInvalidValue);
-    return simdev_leave(submit(&box, stream, false));
+    return simdev_leave(submit_box(&box, stream, false));
 }
 
 cudaError_t cudaMemset(void *to, int value, size_t bytes)
@@ -427,7 +428,7 @@ cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph,
                                      const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
     cudaError_t error = simdev_enter(__func__);
-    const struct box box = flat(__func__, to, from, bytes);
+    const struct box box = flat_box(__func__, to, from, bytes);
     if (error == cudaSuccess)
         error = check_copy_node(&box, kind);
     if (error == cudaSuccess)
@@ -439,7 +440,7 @@ cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *to, const
                                            size_t bytes, enum cudaMemcpyKind kind)
 {
     cudaError_t error = simdev_enter(__func__);
-    const struct box box = flat(__func__, to, from, bytes);
+    const struct box box = flat_box(__func__, to, from, bytes);
     if (error == cudaSuccess)
         error = check_copy_node(&box, kind);
     if (error == cudaSuccess)
@@ -486,7 +487,7 @@ static cudaError_t describe_set_node(const char *function, const struct cudaMems
     if (!params || !params->dst ||
         (params->elementSize != 1 && params->elementSize != 2 && params->elementSize != 4))
         return cudaErrorInvalidValue;
-    *box = flat(function, params->dst, NULL, params->width * params->elementSize);
+    *box = flat_box(function, params->dst, NULL, params->width * params->elementSize);
     box->to.pitch = params->pitch;
     box->height = params->height;
     box->value = params->value;

@@ -132,23 +132,23 @@ static bool parse_bytes(const char *text, size_t *bytes)
     return true;
 }
 
-static double number(const char *key)
+static double read_number(const char *key)
 {
     return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(device.profile, key));
 }
 
-static int integer(const char *key)
+static int read_integer(const char *key)
 {
-    return (int)number(key);
+    return (int)read_number(key);
 }
 
 /* A key that cuDNN does not require. 0 if the profile lacks it. */
-static int optional(const char *key)
+static int read_optional(const char *key)
 {
-    return cJSON_HasObjectItem(device.profile, key) ? integer(key) : 0;
+    return cJSON_HasObjectItem(device.profile, key) ? read_integer(key) : 0;
 }
 
-static int element(const char *key, int index)
+static int read_element(const char *key, int index)
 {
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(device.profile, key);
     return (int)cJSON_GetNumberValue(cJSON_GetArrayItem(array, index));
@@ -156,27 +156,28 @@ static int element(const char *key, int index)
 
 static int shared_per_multiprocessor(void)
 {
-    return integer("maxSharedMemoryPerBlockOptin") + integer("reservedSharedMemoryPerBlock");
+    return read_integer("maxSharedMemoryPerBlockOptin") +
+           read_integer("reservedSharedMemoryPerBlock");
 }
 
 static void read_limits(struct simdev_limits *limits)
 {
     *limits = (struct simdev_limits){
-        .warp = integer("warpSize"),
-        .threads_per_block = integer("maxThreadsPerBlock"),
-        .threads_per_multiprocessor = integer("maxThreadsPerSM"),
-        .blocks_per_multiprocessor = integer("maxCtasPerSM"),
-        .registers_per_block = integer("regsPerBlock"),
-        .registers_per_multiprocessor = integer("maxRegistersPerSM"),
-        .shared_per_block = integer("maxSharedMemoryPerBlock"),
-        .shared_per_block_optin = integer("maxSharedMemoryPerBlockOptin"),
-        .shared_reserved = integer("reservedSharedMemoryPerBlock"),
+        .warp = read_integer("warpSize"),
+        .threads_per_block = read_integer("maxThreadsPerBlock"),
+        .threads_per_multiprocessor = read_integer("maxThreadsPerSM"),
+        .blocks_per_multiprocessor = read_integer("maxCtasPerSM"),
+        .registers_per_block = read_integer("regsPerBlock"),
+        .registers_per_multiprocessor = read_integer("maxRegistersPerSM"),
+        .shared_per_block = read_integer("maxSharedMemoryPerBlock"),
+        .shared_per_block_optin = read_integer("maxSharedMemoryPerBlockOptin"),
+        .shared_reserved = read_integer("reservedSharedMemoryPerBlock"),
         .shared_per_multiprocessor = shared_per_multiprocessor(),
-        .multiprocessors = integer("multiProcessorCount"),
+        .multiprocessors = read_integer("multiProcessorCount"),
     };
     for (int i = 0; i < 3; i++) {
-        limits->grid[i] = element("maxGridSize", i);
-        limits->block[i] = element("maxBlockSize", i);
+        limits->grid[i] = read_element("maxGridSize", i);
+        limits->block[i] = read_element("maxBlockSize", i);
     }
 }
 
@@ -187,19 +188,20 @@ const struct simdev_limits *simdev_device_limits(void)
 
 int simdev_device_arch(void)
 {
-    return device.text ? integer("deviceVer") / 10 : 0;
+    return device.text ? read_integer("deviceVer") / 10 : 0;
 }
 
 /* One multiply-add per clock for each of 128 lanes of a multiprocessor, doubled for tensor cores.
  * Memory transfers twice per clock. The bus is PCI Express 4.0 with 16 lanes. */
 struct simdev_rates simdev_device_rates(void)
 {
-    const double width = optional("memoryBusWidth") > 0 ? optional("memoryBusWidth") : 384;
+    const double width =
+        read_optional("memoryBusWidth") > 0 ? read_optional("memoryBusWidth") : 384;
     return (struct simdev_rates){
-        .memory = 2 * (double)integer("memClockRateKHz") * 1e3 * width / 8 / 1e9,
+        .memory = 2 * (double)read_integer("memClockRateKHz") * 1e3 * width / 8 / 1e9,
         .bus = 25,
-        .arithmetic = 2.0 * 2 * 128 * integer("multiProcessorCount") *
-                      (double)integer("smClockRateKHz") * 1e3 / 1e9,
+        .arithmetic = 2.0 * 2 * 128 * read_integer("multiProcessorCount") *
+                      (double)read_integer("smClockRateKHz") * 1e3 / 1e9,
     };
 }
 
@@ -250,7 +252,7 @@ bool simdev_device_init(void)
     const char *text;
     if (!load_profile(&text))
         return false;
-    device.capacity = (size_t)number("totalGlobalMem");
+    device.capacity = (size_t)read_number("totalGlobalMem");
     const char *capacity = getenv("SIMDEV_CAPACITY");
     if (capacity && *capacity && !parse_bytes(capacity, &device.capacity)) {
         simdev_violation("SIMDEV_CAPACITY %s: not a size like 8GiB, 512M or a number of bytes",
@@ -304,20 +306,20 @@ const char *simdev_profile_text(void)
 
 static void set_limits(struct cudaDeviceProp *prop)
 {
-    prop->warpSize = integer("warpSize");
-    prop->regsPerBlock = integer("regsPerBlock");
-    prop->regsPerMultiprocessor = integer("maxRegistersPerSM");
-    prop->maxThreadsPerBlock = integer("maxThreadsPerBlock");
-    prop->maxThreadsPerMultiProcessor = integer("maxThreadsPerSM");
-    prop->maxBlocksPerMultiProcessor = integer("maxCtasPerSM");
-    prop->multiProcessorCount = integer("multiProcessorCount");
-    prop->sharedMemPerBlock = (size_t)number("maxSharedMemoryPerBlock");
-    prop->sharedMemPerBlockOptin = (size_t)number("maxSharedMemoryPerBlockOptin");
-    prop->reservedSharedMemPerBlock = (size_t)number("reservedSharedMemoryPerBlock");
+    prop->warpSize = read_integer("warpSize");
+    prop->regsPerBlock = read_integer("regsPerBlock");
+    prop->regsPerMultiprocessor = read_integer("maxRegistersPerSM");
+    prop->maxThreadsPerBlock = read_integer("maxThreadsPerBlock");
+    prop->maxThreadsPerMultiProcessor = read_integer("maxThreadsPerSM");
+    prop->maxBlocksPerMultiProcessor = read_integer("maxCtasPerSM");
+    prop->multiProcessorCount = read_integer("multiProcessorCount");
+    prop->sharedMemPerBlock = (size_t)read_number("maxSharedMemoryPerBlock");
+    prop->sharedMemPerBlockOptin = (size_t)read_number("maxSharedMemoryPerBlockOptin");
+    prop->reservedSharedMemPerBlock = (size_t)read_number("reservedSharedMemoryPerBlock");
     prop->sharedMemPerMultiprocessor = (size_t)shared_per_multiprocessor();
     for (int i = 0; i < 3; i++) {
-        prop->maxGridSize[i] = element("maxGridSize", i);
-        prop->maxThreadsDim[i] = element("maxBlockSize", i);
+        prop->maxGridSize[i] = read_element("maxGridSize", i);
+        prop->maxThreadsDim[i] = read_element("maxBlockSize", i);
     }
 }
 
@@ -327,7 +329,7 @@ static void set_features(struct cudaDeviceProp *prop, int ordinal)
     memcpy(prop->uuid.bytes, uuid, sizeof(prop->uuid.bytes));
     prop->uuid.bytes[15] = (char)ordinal;
     prop->pciBusID = ordinal + 1;
-    prop->memoryBusWidth = optional("memoryBusWidth");
+    prop->memoryBusWidth = read_optional("memoryBusWidth");
     prop->managedMemory = 1;
     prop->concurrentManagedAccess = 1;
     prop->canMapHostMemory = 1;
@@ -339,7 +341,7 @@ static void set_features(struct cudaDeviceProp *prop, int ordinal)
     prop->globalL1CacheSupported = 1;
     prop->localL1CacheSupported = 1;
     prop->computePreemptionSupported = 1;
-    prop->clusterLaunch = integer("deviceVer") >= 900;
+    prop->clusterLaunch = read_integer("deviceVer") >= 900;
 }
 
 /* The device of that number must exist. */
@@ -364,12 +366,12 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int ordinal)
     memset(prop, 0, sizeof(*prop));
     snprintf(prop->name, sizeof(prop->name), "%s", simdev_device_name());
     prop->totalGlobalMem = device.capacity;
-    prop->major = integer("deviceVer") / 100;
-    prop->minor = integer("deviceVer") / 10 % 10;
-    prop->l2CacheSize = integer("l2CacheSize");
-    prop->pciDeviceID = integer("pciDeviceId");
-    prop->tccDriver = integer("isTccDriver");
-    prop->cooperativeLaunch = integer("supportCoopLaunch");
+    prop->major = read_integer("deviceVer") / 100;
+    prop->minor = read_integer("deviceVer") / 10 % 10;
+    prop->l2CacheSize = read_integer("l2CacheSize");
+    prop->pciDeviceID = read_integer("pciDeviceId");
+    prop->tccDriver = read_integer("isTccDriver");
+    prop->cooperativeLaunch = read_integer("supportCoopLaunch");
     prop->totalConstMem = 65536;
     prop->memPitch = INT32_MAX;
     prop->textureAlignment = 512;
@@ -440,32 +442,32 @@ static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
 {
     switch (attribute) {
     case cudaDevAttrComputeCapabilityMajor:
-        *value = integer("deviceVer") / 100;
+        *value = read_integer("deviceVer") / 100;
         return cudaSuccess;
     case cudaDevAttrComputeCapabilityMinor:
-        *value = integer("deviceVer") / 10 % 10;
+        *value = read_integer("deviceVer") / 10 % 10;
         return cudaSuccess;
     case cudaDevAttrMaxBlockDimX:
     case cudaDevAttrMaxBlockDimY:
     case cudaDevAttrMaxBlockDimZ:
-        *value = element("maxBlockSize", (int)attribute - cudaDevAttrMaxBlockDimX);
+        *value = read_element("maxBlockSize", (int)attribute - cudaDevAttrMaxBlockDimX);
         return cudaSuccess;
     case cudaDevAttrMaxGridDimX:
     case cudaDevAttrMaxGridDimY:
     case cudaDevAttrMaxGridDimZ:
-        *value = element("maxGridSize", (int)attribute - cudaDevAttrMaxGridDimX);
+        *value = read_element("maxGridSize", (int)attribute - cudaDevAttrMaxGridDimX);
         return cudaSuccess;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
         *value = shared_per_multiprocessor();
         return cudaSuccess;
     case cudaDevAttrGlobalMemoryBusWidth:
-        *value = optional("memoryBusWidth");
+        *value = read_optional("memoryBusWidth");
         return cudaSuccess;
     case cudaDevAttrClusterLaunch:
-        *value = integer("deviceVer") >= 900;
+        *value = read_integer("deviceVer") >= 900;
         return cudaSuccess;
     case cudaDevAttrSingleToDoublePrecisionPerfRatio:
-        *value = integer("deviceVer") % 100 == 0 ? 2 : 64; /* compute GPUs, other GPUs */
+        *value = read_integer("deviceVer") % 100 == 0 ? 2 : 64; /* compute GPUs, other GPUs */
         return cudaSuccess;
     default:
         break;
@@ -476,7 +478,7 @@ static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
             if (row->key && !cJSON_GetObjectItemCaseSensitive(device.profile, row->key))
                 return cudaErrorInvalidValue; /* cuDNN does not require the key, so a profile may
                                                  lack it */
-            *value = row->key ? integer(row->key) : row->value;
+            *value = row->key ? read_integer(row->key) : row->value;
             return cudaSuccess;
         }
     }
@@ -542,7 +544,7 @@ cudaError_t cudaDriverGetVersion(int *version)
 {
     cudaError_t error = version ? simdev_there() : cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        *version = integer("driverVer");
+        *version = read_integer("driverVer");
     return simdev_leave(error);
 }
 

@@ -33,7 +33,7 @@ static void free_event(void *event)
     free(event);
 }
 
-static cudaError_t create(const char *function, cudaEvent_t *out, unsigned flags)
+static cudaError_t create_event(const char *function, cudaEvent_t *out, unsigned flags)
 {
     const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
     struct CUevent_st *event = NULL;
@@ -62,12 +62,12 @@ static cudaError_t create(const char *function, cudaEvent_t *out, unsigned flags
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
-    return create(__func__, event, cudaEventDefault);
+    return create_event(__func__, event, cudaEventDefault);
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
-    return create(__func__, event, flags);
+    return create_event(__func__, event, flags);
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
@@ -97,8 +97,8 @@ static cudaError_t check_record(cudaEvent_t event, cudaStream_t stream)
     return error;
 }
 
-static cudaError_t record(const char *function, cudaEvent_t event, cudaStream_t stream,
-                          unsigned flags)
+static cudaError_t record_event(const char *function, cudaEvent_t event, cudaStream_t stream,
+                                unsigned flags)
 {
     cudaError_t error = simdev_enter(function);
     if (error == cudaSuccess && flags != cudaEventRecordDefault)
@@ -122,12 +122,12 @@ static cudaError_t record(const char *function, cudaEvent_t event, cudaStream_t 
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    return record(__func__, event, stream, cudaEventRecordDefault);
+    return record_event(__func__, event, stream, cudaEventRecordDefault);
 }
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
 {
-    return record(__func__, event, stream, flags);
+    return record_event(__func__, event, stream, flags);
 }
 
 /* Only a place in the order, without work. Only the device waits. */
@@ -210,7 +210,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     return simdev_leave(error);
 }
 
-static cudaError_t elapsed(struct simdev_op *start, struct simdev_op *end, float *ms)
+static cudaError_t elapsed_time(struct simdev_op *start, struct simdev_op *end, float *ms)
 {
     if (!simdev_op_done(start) || !simdev_op_done(end))
         return cudaErrorNotReady;
@@ -232,7 +232,7 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
         error = recorded_op(end, &end_op, &end_flags);
     if (error == cudaSuccess) {
         const bool timed = !((start_flags | end_flags) & cudaEventDisableTiming);
-        error = timed && start_op && end_op ? elapsed(start_op, end_op, ms)
+        error = timed && start_op && end_op ? elapsed_time(start_op, end_op, ms)
                                             : cudaErrorInvalidResourceHandle;
     }
     if (end_op)

@@ -193,7 +193,7 @@ static pid_t fork_quietly(void)
 }
 
 /* True in the run. */
-static bool start(int connection, char *message, size_t bytes, void (*reload)(void))
+static bool start_run(int connection, char *message, size_t bytes, void (*reload)(void))
 {
     const pid_t parent = getpid();
     const pid_t pid = fork_quietly();
@@ -217,7 +217,7 @@ static void report_ended(int connection)
 }
 
 /* Returns in each run, and if the other end of the connection is closed. */
-static void serve(int connection, char *message, void (*reload)(void))
+static void serve_runs(int connection, char *message, void (*reload)(void))
 {
     struct pollfd wait = {.fd = connection, .events = POLLIN};
     send_message(connection, "ready", getpid(), 0);
@@ -229,17 +229,17 @@ static void serve(int connection, char *message, void (*reload)(void))
         if (bytes <= 0)
             return;
         message[bytes] = '\0';
-        if (start(connection, message, (size_t)bytes, reload))
+        if (start_run(connection, message, (size_t)bytes, reload))
             return;
     }
 }
 
-static void pass(void (*reload)(void))
+static void pass_control(void (*reload)(void))
 {
     const int connection = connection_of_setting();
     char *message = connection >= 0 ? malloc(MESSAGE) : NULL;
     if (message && can_be_forked(connection))
-        serve(connection, message, reload);
+        serve_runs(connection, message, reload);
     if (connection >= 0)
         close(connection);
     free(message);
@@ -251,7 +251,7 @@ void simdev_fork_point(void (*reload)(void))
         return;
     pthread_mutex_lock(&lock);
     if (!atomic_load(&passed))
-        pass(reload);
+        pass_control(reload);
     atomic_store(&passed, true);
     pthread_mutex_unlock(&lock);
 }

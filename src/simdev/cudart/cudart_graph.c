@@ -95,7 +95,7 @@ static bool depends_on(cudaGraphNode_t node, cudaGraphNode_t on)
     return false;
 }
 
-static bool grow(cudaGraphNode_t node, const cudaGraphNode_t *on, size_t count)
+static bool add_dependencies(cudaGraphNode_t node, const cudaGraphNode_t *on, size_t count)
 {
     const size_t total = node->dependencies + count;
     if (count == 0)
@@ -118,7 +118,7 @@ cudaError_t simdev_graph_add_node(cudaGraph_t graph, const cudaGraphNode_t *depe
     cudaGraphNode_t node = calloc(1, sizeof(*node));
     if (!node)
         return cudaErrorMemoryAllocation;
-    if (!grow(node, dependencies, count) || !simdev_handle_add(&nodes, node)) {
+    if (!add_dependencies(node, dependencies, count) || !simdev_handle_add(&nodes, node)) {
         free(node->dependency);
         free(node);
         return cudaErrorMemoryAllocation;
@@ -161,7 +161,7 @@ static bool copy_dependencies(cudaGraph_t graph, cudaGraphNode_t *copies)
 {
     for (cudaGraphNode_t node = graph->first; node; node = node->next) {
         for (size_t i = 0; i < node->dependencies; i++) {
-            if (!grow(copies[node->index], &copies[node->dependency[i]->index], 1))
+            if (!add_dependencies(copies[node->index], &copies[node->dependency[i]->index], 1))
                 return false;
         }
     }
@@ -397,7 +397,7 @@ static cudaError_t add_edges(cudaGraph_t graph, const cudaGraphNode_t *from,
     for (; added < count; added++) {
         cudaGraphNode_t a = from[added], b = to[added];
         if (!simdev_graph_has(graph, &a, 1) || !simdev_graph_has(graph, &b, 1) || a == b ||
-            depends_on(b, a) || !grow(b, &a, 1))
+            depends_on(b, a) || !add_dependencies(b, &a, 1))
             break;
     }
     if (added == count)

@@ -78,7 +78,7 @@ static void count_steps(cudaGraph_t graph, struct image *image)
     }
 }
 
-static void depend(struct image *image, size_t step, size_t on)
+static void add_dependency(struct image *image, size_t step, size_t on)
 {
     image->on[image->step[step].first + image->step[step].count++] = on;
 }
@@ -90,9 +90,9 @@ static void fill_steps(cudaGraph_t graph, size_t start, struct image *image)
         struct step *step = &image->step[node->first_step];
         step->first = image->edges;
         for (size_t i = 0; i < node->dependencies; i++)
-            depend(image, node->first_step, node->dependency[i]->last_step);
+            add_dependency(image, node->first_step, node->dependency[i]->last_step);
         if (node->dependencies == 0 && start != SIZE_MAX)
-            depend(image, node->first_step, start);
+            add_dependency(image, node->first_step, start);
         image->edges += step->count;
         if (node->item)
             step->item = simdev_item_retain(node->item);
@@ -101,9 +101,9 @@ static void fill_steps(cudaGraph_t graph, size_t start, struct image *image)
             continue;
         fill_steps(node->child, node->first_step, image);
         image->step[node->last_step].first = image->edges;
-        depend(image, node->last_step, node->first_step);
+        add_dependency(image, node->last_step, node->first_step);
         for (cudaGraphNode_t inner = node->child->first; inner; inner = inner->next)
-            depend(image, node->last_step, inner->last_step);
+            add_dependency(image, node->last_step, inner->last_step);
         image->edges += image->step[node->last_step].count;
     }
 }
@@ -207,7 +207,7 @@ static cudaError_t make_image(cudaGraph_t graph, struct image **out)
 
 /* --- creation and destruction --- */
 
-static void destroy(cudaGraphExec_t exec)
+static void destroy_exec(cudaGraphExec_t exec)
 {
     release_image(exec->image);
     simdev_graph_destroy(exec->graph);
@@ -217,7 +217,8 @@ static void destroy(cudaGraphExec_t exec)
 }
 
 /* Caller holds the lock, here and below. */
-static cudaError_t instantiate(cudaGraph_t graph, unsigned long long flags, cudaGraphExec_t *out)
+static cudaError_t instantiate_graph(cudaGraph_t graph, unsigned long long flags,
+                                     cudaGraphExec_t *out)
 {
     cudaError_t error = cudaErrorMemoryAllocation;
     if (!simdev_graph_known(graph))
@@ -241,13 +242,13 @@ static cudaError_t instantiate(cudaGraph_t graph, unsigned long long flags, cuda
     return cudaSuccess;
 
 destroy:
-    destroy(exec);
+    destroy_exec(exec);
     return error;
 }
 
 /* Graphs that the device launches are not simulated. */
-static cudaError_t make(const char *function, cudaGraphExec_t *out, cudaGraph_t graph,
-                        unsigned long long flags)
+static cudaError_t make_exec(const char *function, cudaGraphExec_t *out, cudaGraph_t graph,
+                             unsigned long long flags)
 {
     const unsigned long long known = cudaGraphInstantiateFlagAutoFreeOnLaunch |
                                      cudaGraphInstantiateFlagUpload |
@@ -261,23 +262,23 @@ static cudaError_t make(const char *function, cudaGraphExec_t *out, cudaGraph_t 
     if (error != cudaSuccess)
         return simdev_leave(error);
     simdev_graph_lock();
-    error = instantiate(graph, flags, out);
+    error = instantiate_graph(graph, flags, out);
     simdev_graph_unlock();
     return simdev_leave(error);
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
 {
-    return make(__func__, exec, graph, flags);
+    return make_exec(__func__, exec, graph, flags);
 }
 
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
                                           unsigned long long flags)
 {
-    return make(__func__, exec, graph, flags);
+    return make_exec(__func__, exec, graph, flags);
 }
 
-static bool known(cudaGraphExec_t exec)
+static bool is_known(cudaGraphExec_t exec)
 {
     return simdev_handle_known(&execs, exec);
 }
@@ -288,7 +289,7 @@ cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *flag
     if (error != cudaSuccess)
         return simdev_leave(error);
     simdev_graph_lock();
-    if (flags && known(exec))
+    if (flags && is_known(exec))
         *flags = exec->flags;
     else
         error = cudaErrorInvalidValue;
@@ -304,9 +305,9 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
     if (error != cudaSuccess)
         return simdev_leave(error);
     simdev_graph_lock();
-    if (known(exec)) {
+    if (is_known(exec)) {
         simdev_handle_remove(&execs, exec);
-        destroy(exec);
+        destroy_exec(exec);
     } else {
         error = cudaErrorInvalidValue;
     }
@@ -316,7 +317,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 
 static void destroy_handle(void *exec)
 {
-    destroy(exec);
+    destroy_exec(exec);
 }
 
 void simdev_graph_exec_reset(void)
@@ -371,8 +372,8 @@ static void adopt_work(cudaGraph_t graph, cudaGraph_t from)
 }
 
 /* `part`: the executable graph's copy, or a graph embedded in it. */
-static cudaError_t update(cudaGraphExec_t exec, cudaGraph_t part, cudaGraph_t from,
-                          cudaGraphExecUpdateResultInfo *info)
+static cudaError_t update_exec(cudaGraphExec_t exec, cudaGraph_t part, cudaGraph_t from,
+                               cudaGraphExecUpdateResultInfo *info)
 {
     struct image *image;
     if (!is_compatible(part, from, info))
@@ -396,8 +397,9 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
     if (error != cudaSuccess)
         return simdev_leave(error);
     simdev_graph_lock();
-    error = known(exec) && simdev_graph_known(graph) ? update(exec, exec->graph, graph, &info)
-                                                     : cudaErrorInvalidValue;
+    error = is_known(exec) && simdev_graph_known(graph)
+                ? update_exec(exec, exec->graph, graph, &info)
+                : cudaErrorInvalidValue;
     simdev_graph_unlock();
     if (out)
         *out = info;
@@ -426,9 +428,10 @@ cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t exec, cudaGraph
     if (error != cudaSuccess)
         return simdev_leave(error);
     simdev_graph_lock();
-    if (known(exec) && simdev_graph_known(child) && simdev_graph_node_known(node))
+    if (is_known(exec) && simdev_graph_known(child) && simdev_graph_node_known(node))
         copy = find_copy(exec->graph, node->id);
-    error = copy && copy->child ? update(exec, copy->child, child, &info) : cudaErrorInvalidValue;
+    error =
+        copy && copy->child ? update_exec(exec, copy->child, child, &info) : cudaErrorInvalidValue;
     simdev_graph_unlock();
     return simdev_leave(error);
 }
@@ -439,7 +442,7 @@ cudaError_t simdev_graph_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node, cu
     cudaGraphNode_t copy = NULL, changed = NULL;
     cudaError_t error = cudaErrorInvalidValue;
     simdev_graph_lock();
-    if (known(exec) && simdev_graph_known(from) && simdev_graph_node_known(node)) {
+    if (is_known(exec) && simdev_graph_known(from) && simdev_graph_node_known(node)) {
         copy = find_copy(exec->graph, node->id);
         changed = from->first;
     }
@@ -472,7 +475,7 @@ static uint64_t time_of(const struct image *image)
 }
 
 /* Ordered after all work on the stream and after the last launch of the same executable graph. */
-static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream)
+static cudaError_t launch_exec(cudaGraphExec_t exec, cudaStream_t stream)
 {
     struct simdev_op *op;
     const struct simdev_work work = {
@@ -503,7 +506,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
     if (error != cudaSuccess)
         return simdev_leave(error);
     simdev_graph_lock();
-    error = known(exec) ? launch(exec, stream) : cudaErrorInvalidValue;
+    error = is_known(exec) ? launch_exec(exec, stream) : cudaErrorInvalidValue;
     simdev_graph_unlock();
     return simdev_leave(error);
 }
@@ -517,7 +520,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream)
         return simdev_leave(error);
     error = simdev_queue_describe(stream, &info);
     simdev_graph_lock();
-    if (error == cudaSuccess && !known(exec))
+    if (error == cudaSuccess && !is_known(exec))
         error = cudaErrorInvalidValue;
     simdev_graph_unlock();
     return simdev_leave(error);

@@ -62,7 +62,8 @@ static size_t lz4_length(size_t length, const unsigned char **from, const unsign
 }
 
 /* True if the data decompress to exactly `bytes` bytes. */
-static bool lz4(unsigned char *to, size_t bytes, const unsigned char *from, size_t compressed)
+static bool decompress_lz4(unsigned char *to, size_t bytes, const unsigned char *from,
+                           size_t compressed)
 {
     const unsigned char *end = from + compressed;
     size_t at = 0;
@@ -87,8 +88,8 @@ static bool lz4(unsigned char *to, size_t bytes, const unsigned char *from, size
     return at == bytes;
 }
 
-static bool decompress(const struct fat_entry *entry, const unsigned char *from,
-                       struct simdev_image *image)
+static bool decompress_entry(const struct fat_entry *entry, const unsigned char *from,
+                             struct simdev_image *image)
 {
     const size_t bytes = (size_t)entry->decompressed_bytes;
     if (bytes == 0 || bytes > MOST_BYTES || entry->compressed_bytes > entry->bytes)
@@ -99,7 +100,7 @@ static bool decompress(const struct fat_entry *entry, const unsigned char *from,
         pthread_once(&zstd_once, load_zstd);
         good = zstd && !zstd_failed(zstd(to, bytes, from, entry->compressed_bytes));
     } else if (good) {
-        good = lz4(to, bytes, from, entry->compressed_bytes);
+        good = decompress_lz4(to, bytes, from, entry->compressed_bytes);
     }
     if (!good) {
         free(to);
@@ -172,7 +173,7 @@ bool simdev_image_find(const void *fat, int arch, struct simdev_image *image)
     image->arch = (int)entry->arch;
     image->elf = from;
     image->bytes = (size_t)entry->bytes;
-    if (entry->flags & (FLAG_ZSTD | FLAG_LZ4) && !decompress(entry, from, image))
+    if (entry->flags & (FLAG_ZSTD | FLAG_LZ4) && !decompress_entry(entry, from, image))
         return false;
     if (image->bytes >= sizeof(Elf64_Ehdr) && is_elf(image->elf))
         return true;
@@ -205,7 +206,7 @@ static const Elf64_Shdr *section_at(const struct simdev_image *image, size_t ind
     return (const Elf64_Shdr *)(const void *)(image->elf + elf->e_shoff) + index;
 }
 
-static const void *content(const struct simdev_image *image, const Elf64_Shdr *section)
+static const void *section_content(const struct simdev_image *image, const Elf64_Shdr *section)
 {
     const bool inside = section->sh_type != SHT_NOBITS && section->sh_offset <= image->bytes &&
                         section->sh_size <= image->bytes - section->sh_offset;
@@ -216,7 +217,7 @@ static const void *content(const struct simdev_image *image, const Elf64_Shdr *s
 static const char *string_at(const struct simdev_image *image, const Elf64_Shdr *table,
                              size_t offset)
 {
-    const char *text = table ? content(image, table) : NULL;
+    const char *text = table ? section_content(image, table) : NULL;
     if (!text || offset >= table->sh_size || text[table->sh_size - 1] != '\0')
         return "";
     return text + offset;
@@ -303,7 +304,7 @@ bool simdev_image_kernel(const struct simdev_image *image, const char *name,
     if (local)
         kernel->local = (int)local->sh_size;
     const Elf64_Shdr *info = section_of(image, ".nv.info.", name);
-    const void *bytes = info ? content(image, info) : NULL;
+    const void *bytes = info ? section_content(image, info) : NULL;
     if (bytes)
         read_info(bytes, (size_t)info->sh_size, kernel);
     return true;
@@ -326,13 +327,13 @@ bool simdev_image_variable(const struct simdev_image *image, const char *name, s
                            const void **initial)
 {
     const Elf64_Shdr *table = section_of(image, ".symtab", "");
-    const Elf64_Sym *symbol = table ? content(image, table) : NULL;
+    const Elf64_Sym *symbol = table ? section_content(image, table) : NULL;
     for (size_t i = 0; symbol && i < table->sh_size / sizeof(*symbol); i++) {
         const char *own = string_at(image, section_at(image, table->sh_link), symbol[i].st_name);
         if (ELF64_ST_TYPE(symbol[i].st_info) != STT_OBJECT || strcmp(own, name) != 0)
             continue;
         const Elf64_Shdr *section = section_at(image, symbol[i].st_shndx);
-        const unsigned char *data = section ? content(image, section) : NULL;
+        const unsigned char *data = section ? section_content(image, section) : NULL;
         const bool inside = data && symbol[i].st_value <= section->sh_size &&
                             symbol[i].st_size <= section->sh_size - symbol[i].st_value;
         *bytes = (size_t)symbol[i].st_size;

@@ -48,7 +48,7 @@ cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *memory)
     return simdev_leave(cudaSuccess);
 }
 
-static struct opened *find(const struct shared *shared)
+static struct opened *find_opened(const struct shared *shared)
 {
     struct opened *opened = all;
     while (opened && memcmp(&opened->shared, shared, sizeof *shared) != 0)
@@ -90,7 +90,7 @@ cudaError_t cudaIpcOpenMemHandle(void **memory, cudaIpcMemHandle_t handle, unsig
     if (error != cudaSuccess)
         return simdev_leave(error);
     pthread_mutex_lock(&lock);
-    struct opened *opened = find(&shared);
+    struct opened *opened = find_opened(&shared);
     if (opened) {
         opened->references++;
         *memory = opened->memory;

@@ -14,7 +14,7 @@ enum {
     BYTES_OF_THREAD = 16 /* estimate of the time model: each thread reads or writes one vector */
 };
 
-static bool fits(const dim3 *extent, const int limit[3])
+static bool is_within(const dim3 *extent, const int limit[3])
 {
     return extent->x >= 1 && extent->y >= 1 && extent->z >= 1 && extent->x <= (unsigned)limit[0] &&
            extent->y <= (unsigned)limit[1] && extent->z <= (unsigned)limit[2];
@@ -42,7 +42,7 @@ static cudaError_t check_launch(const struct simdev_function *function,
                                 const struct simdev_grid *grid)
 {
     const struct simdev_limits *limits = simdev_device_limits();
-    if (!fits(&grid->blocks, limits->grid) || !fits(&grid->threads, limits->block) ||
+    if (!is_within(&grid->blocks, limits->grid) || !is_within(&grid->threads, limits->block) ||
         count_of(&grid->threads) > limits->threads_per_block)
         return cudaErrorInvalidConfiguration;
     if (grid->shared > (size_t)limits->shared_per_block_optin)
@@ -63,7 +63,7 @@ static struct simdev_tally *tally_of(struct simdev_function *function)
 }
 
 /* Only account mode, in which nothing is computed, may skip a kernel. */
-static cudaError_t refuse(const struct simdev_function *function)
+static cudaError_t refuse_kernel(const struct simdev_function *function)
 {
     if (simdev_tally_add(simdev_tally(SIMDEV_TALLY_MISSING, function->name)) == 1)
         simdev_violation("kernel %s: kernels are not executed; SIMDEV_MODE=account counts them",
@@ -88,8 +88,8 @@ static void run_launch(void *arg)
 
 /* Collects values in parameters that may be addresses of device memory, at most `room`. `address`
  * NULL: only counts them. */
-static size_t scan(const struct simdev_parameters *parameters, void **arguments, uintptr_t *address,
-                   size_t room)
+static size_t scan_parameters(const struct simdev_parameters *parameters, void **arguments,
+                              uintptr_t *address, size_t room)
 {
     struct simdev_mem_info info;
     size_t found = 0;
@@ -112,13 +112,15 @@ static bool make_work(struct simdev_function *function, const struct simdev_grid
 {
     const struct simdev_parameters *parameters = simdev_function_parameters(function);
     const double threads = count_of(&grid->blocks) * count_of(&grid->threads);
-    const size_t most =
-        atomic_load(&simdev_values_told) ? 0 : scan(parameters, grid->arguments, NULL, SIZE_MAX);
+    const size_t most = atomic_load(&simdev_values_told)
+                            ? 0
+                            : scan_parameters(parameters, grid->arguments, NULL, SIZE_MAX);
     struct launch *launch = malloc(sizeof(*launch) + most * sizeof(*launch->address));
     if (!launch)
         return false;
     launch->tally = tally_of(function);
-    launch->addresses = most ? scan(parameters, grid->arguments, launch->address, most) : 0;
+    launch->addresses =
+        most ? scan_parameters(parameters, grid->arguments, launch->address, most) : 0;
     *work = (struct simdev_work){.run = run_launch,
                                  .release = free,
                                  .arg = launch,
@@ -135,7 +137,7 @@ cudaError_t simdev_launch_work(const void *key, const struct simdev_grid *grid,
         return cudaErrorInvalidDeviceFunction;
     cudaError_t error = check_launch(function, grid);
     if (error == cudaSuccess && !simdev_account_on())
-        error = refuse(function);
+        error = refuse_kernel(function);
     if (error == cudaSuccess && !make_work(function, grid, work))
         error = cudaErrorMemoryAllocation;
     return error;

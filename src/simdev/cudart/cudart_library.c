@@ -11,7 +11,7 @@ static struct simdev_module *module_of(cudaLibrary_t library)
     return (struct simdev_module *)(void *)library;
 }
 
-static cudaError_t load(const void *image, cudaLibrary_t *library)
+static cudaError_t load_library(const void *image, cudaLibrary_t *library)
 {
     const cudaError_t error = simdev_capture_refuse_unsafe();
     struct simdev_module *module = error == cudaSuccess ? simdev_module_load(image) : NULL;
@@ -32,7 +32,7 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
     if (error == cudaSuccess && (!library || !code))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        error = load(code, library);
+        error = load_library(code, library);
     return simdev_leave(error);
 }
 
@@ -68,7 +68,7 @@ cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *path,
     if (error == cudaSuccess && !image)
         error = cudaErrorFileNotFound;
     if (error == cudaSuccess)
-        error = load(image, library);
+        error = load_library(image, library);
     return simdev_leave(error);
 }
 
@@ -121,8 +121,8 @@ cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned most, cu
     return simdev_leave(error);
 }
 
-static cudaError_t variable(const char *function, void **address, size_t *bytes,
-                            cudaLibrary_t library, const char *name)
+static cudaError_t find_variable(const char *function, void **address, size_t *bytes,
+                                 cudaLibrary_t library, const char *name)
 {
     cudaError_t error = simdev_enter(function);
     if (error == cudaSuccess && (!address || !name))
@@ -137,13 +137,13 @@ static cudaError_t variable(const char *function, void **address, size_t *bytes,
 cudaError_t cudaLibraryGetGlobal(void **address, size_t *bytes, cudaLibrary_t library,
                                  const char *name)
 {
-    return variable(__func__, address, bytes, library, name);
+    return find_variable(__func__, address, bytes, library, name);
 }
 
 cudaError_t cudaLibraryGetManaged(void **address, size_t *bytes, cudaLibrary_t library,
                                   const char *name)
 {
-    return variable(__func__, address, bytes, library, name);
+    return find_variable(__func__, address, bytes, library, name);
 }
 
 /* Images contain no information about functions with one address on host and device. */

@@ -163,7 +163,7 @@ static void evict_oldest(void)
     free(block);
 }
 
-static void bury(struct block *block)
+static void bury_block(struct block *block)
 {
     block->state = BLOCK_FREED;
     if (simdev_account_on())
@@ -225,7 +225,7 @@ static void count_free(const struct block *block, int frees)
     simdev_record_block(block->begin, frees < 0 ? block->bytes : 0);
 }
 
-static void refuse(struct simdev_mem_totals *t, size_t bytes, size_t live)
+static void note_refusal(struct simdev_mem_totals *t, size_t bytes, size_t live)
 {
     t->refused++;
     t->last_refused_bytes = bytes;
@@ -234,7 +234,7 @@ static void refuse(struct simdev_mem_totals *t, size_t bytes, size_t live)
 
 /* Raises the live bytes, unless they would exceed the capacity. Then `requested` bytes were
  * refused. Caller holds the lock. */
-static bool hold(int device, size_t bytes, size_t requested)
+static bool hold_bytes(int device, size_t bytes, size_t requested)
 {
     const size_t capacity = simdev_device_capacity();
     const size_t held = of_device[device].live_bytes + simdev_record_others(device);
@@ -243,8 +243,8 @@ static bool hold(int device, size_t bytes, size_t requested)
         raise_live(&of_device[device], bytes);
         return true;
     }
-    refuse(&totals, requested, held);
-    refuse(&of_device[device], requested, held);
+    note_refusal(&totals, requested, held);
+    note_refusal(&of_device[device], requested, held);
     simdev_record_refused(&totals);
     return false;
 }
@@ -252,7 +252,7 @@ static bool hold(int device, size_t bytes, size_t requested)
 bool simdev_mem_hold(int device, size_t bytes, size_t requested)
 {
     pthread_mutex_lock(&lock);
-    const bool fits = hold(device, bytes, requested);
+    const bool fits = hold_bytes(device, bytes, requested);
     pthread_mutex_unlock(&lock);
     return fits;
 }
@@ -266,10 +266,10 @@ void simdev_mem_give_back(int device, size_t bytes)
     pthread_mutex_unlock(&lock);
 }
 
-static bool count(struct simdev_owner owner, size_t bytes)
+static bool count_allocation(struct simdev_owner owner, size_t bytes)
 {
     pthread_mutex_lock(&lock);
-    const bool fits = owner.pool != 0 || hold(owner.device, bytes, bytes);
+    const bool fits = owner.pool != 0 || hold_bytes(owner.device, bytes, bytes);
     if (fits) {
         add_allocation(&totals, bytes);
         add_allocation(&of_device[owner.device], bytes);
@@ -279,7 +279,7 @@ static bool count(struct simdev_owner owner, size_t bytes)
     return fits;
 }
 
-static void uncount(struct simdev_owner owner, size_t bytes, bool freed)
+static void uncount_allocation(struct simdev_owner owner, size_t bytes, bool freed)
 {
     const size_t counted = owner.pool != 0 ? 0 : bytes;
     struct simdev_mem_totals *device = &of_device[owner.device];
@@ -294,16 +294,16 @@ static void uncount(struct simdev_owner owner, size_t bytes, bool freed)
 
 bool simdev_mem_count(int device, size_t bytes)
 {
-    return count((struct simdev_owner){.device = device}, bytes);
+    return count_allocation((struct simdev_owner){.device = device}, bytes);
 }
 
 void simdev_mem_uncount(int device, size_t bytes, bool freed)
 {
-    uncount((struct simdev_owner){.device = device}, bytes, freed);
+    uncount_allocation((struct simdev_owner){.device = device}, bytes, freed);
 }
 
 /* Fills bytes and guards. Account mode leaves the pages untouched. */
-static void poison(const struct block *block)
+static void poison_block(const struct block *block)
 {
     unsigned char *begin = block->begin;
     if (simdev_account_on())
@@ -340,13 +340,13 @@ static struct block *map_block(size_t bytes, enum simdev_place place, struct sim
                             .kind = kind,
                             .place = place,
                             .owner = owner};
-    poison(block);
+    poison_block(block);
     return block;
 }
 
 /* False if memory is short, or if a block is already there. tdelete may free the node of another
  * block, so nodes are read only under the lock. */
-static bool plant(struct block *block)
+static bool plant_block(struct block *block)
 {
     pthread_mutex_lock(&lock);
     void *node = tsearch(block, &tree, compare_blocks);
@@ -355,13 +355,13 @@ static bool plant(struct block *block)
     return planted;
 }
 
-static cudaError_t allocate(enum simdev_place place, struct simdev_owner owner, size_t bytes,
-                            enum simdev_kind kind, void **out)
+static cudaError_t allocate_block(enum simdev_place place, struct simdev_owner owner, size_t bytes,
+                                  enum simdev_kind kind, void **out)
 {
     struct block *block = map_block(bytes, place, owner, kind);
     if (!block)
         return cudaErrorMemoryAllocation;
-    if (!plant(block)) {
+    if (!plant_block(block)) {
         munmap((void *)block->map, block->map_bytes);
         free(block);
         return cudaErrorMemoryAllocation;
@@ -379,11 +379,11 @@ cudaError_t simdev_mem_allocate(enum simdev_place place, struct simdev_owner own
         *out = NULL;
         return cudaSuccess;
     }
-    if (counts && !count(owner, bytes))
+    if (counts && !count_allocation(owner, bytes))
         return cudaErrorMemoryAllocation;
-    const cudaError_t error = allocate(place, owner, bytes, kind, out);
+    const cudaError_t error = allocate_block(place, owner, bytes, kind, out);
     if (error != cudaSuccess && counts)
-        uncount(owner, bytes, false);
+        uncount_allocation(owner, bytes, false);
     else if (counts)
         simdev_record_block(*out, bytes);
     return error;
@@ -420,7 +420,7 @@ cudaError_t simdev_mem_add(enum simdev_place place, struct simdev_owner owner, v
                             .kind = kind,
                             .place = place,
                             .owner = owner};
-    if (plant(block))
+    if (plant_block(block))
         return cudaSuccess;
     free(block);
     return kind == SIMDEV_KIND_REGISTERED ? cudaErrorHostMemoryAlreadyRegistered
@@ -442,7 +442,7 @@ bool simdev_mem_remove(const void *begin, size_t bytes, enum simdev_kind kind)
 }
 
 /* The live block that starts at `ptr`, or NULL after a violation. Caller holds the lock. */
-static struct block *freeable(const char *function, enum simdev_place place, const void *ptr)
+static struct block *find_freeable(const char *function, enum simdev_place place, const void *ptr)
 {
     struct block *block = find_block(ptr);
     if (!block)
@@ -462,11 +462,11 @@ static struct block *freeable(const char *function, enum simdev_place place, con
 cudaError_t simdev_mem_free(const char *function, enum simdev_place place, void *ptr)
 {
     pthread_mutex_lock(&lock);
-    struct block *block = freeable(function, place, ptr);
+    struct block *block = find_freeable(function, place, ptr);
     if (block) {
         check_block(block);
         count_free(block, 1);
-        bury(block);
+        bury_block(block);
         trim_quarantine();
     }
     pthread_mutex_unlock(&lock);
@@ -476,7 +476,7 @@ cudaError_t simdev_mem_free(const char *function, enum simdev_place place, void 
 cudaError_t simdev_mem_queue_free(void *ptr)
 {
     pthread_mutex_lock(&lock);
-    struct block *block = freeable("cudaFreeAsync", SIMDEV_DEVICE, ptr);
+    struct block *block = find_freeable("cudaFreeAsync", SIMDEV_DEVICE, ptr);
     if (block) {
         count_free(block, 1);
         block->state = BLOCK_FREE_QUEUED;
@@ -500,7 +500,7 @@ void simdev_mem_free_queued(void *ptr)
     struct block *block = find_block(ptr);
     if (block && block->state == BLOCK_FREE_QUEUED) {
         check_block(block);
-        bury(block);
+        bury_block(block);
         trim_quarantine();
     }
     pthread_mutex_unlock(&lock);
@@ -528,7 +528,7 @@ static bool inside_mapped(uintptr_t begin, size_t bytes)
 
 /* The block that [begin, begin + bytes) touches. NULL if it touches none. `*place` is the result of
  * the check that it is inside. */
-static const struct block *touched(uintptr_t begin, size_t bytes, enum simdev_place *place)
+static const struct block *find_touched(uintptr_t begin, size_t bytes, enum simdev_place *place)
 {
     const struct block key = {.map = begin, .map_bytes = bytes};
     void *node = tfind(&key, &tree, compare_blocks);
@@ -551,7 +551,7 @@ static const struct block *touched_by(const void *ptr, size_t bytes, enum simdev
     if (bytes == 0)
         bytes = 1;
     *place = SIMDEV_DEAD;
-    return begin > UINTPTR_MAX - bytes ? NULL : touched(begin, bytes, place);
+    return begin > UINTPTR_MAX - bytes ? NULL : find_touched(begin, bytes, place);
 }
 
 enum simdev_place simdev_mem_place(const void *ptr, size_t bytes)
@@ -636,7 +636,7 @@ static void reset_node(const void *node, VISIT visit, void *arg)
         check_block(block);
         if (block->state == BLOCK_LIVE)
             count_free(block, 0);
-        bury(block);
+        bury_block(block);
     }
 }
 

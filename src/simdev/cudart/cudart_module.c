@@ -41,7 +41,7 @@ static struct entry *place_of(struct entry *table, size_t size, const void *key)
     return &table[at];
 }
 
-static bool grow(void)
+static bool grow_table(void)
 {
     const size_t size = room ? 2 * room : 1024;
     struct entry *table = calloc(size, sizeof(*table));
@@ -57,9 +57,9 @@ static bool grow(void)
 }
 
 /* A new library may reuse the addresses of an unloaded one, so the newest entry wins. */
-static bool insert(const void *key, struct simdev_function *function)
+static bool insert_function(const void *key, struct simdev_function *function)
 {
-    if (2 * (used + 1) > room && !grow())
+    if (2 * (used + 1) > room && !grow_table())
         return false;
     struct entry *entry = place_of(entries, room, key);
     used += entry->key == NULL;
@@ -92,7 +92,7 @@ static struct simdev_function *add_function(struct simdev_module *module, const 
     function->name = name;
     function->module = module;
     atomic_init(&function->dynamic_shared, -1);
-    if ((stub && !insert(stub, function)) || !insert(function, function)) {
+    if ((stub && !insert_function(stub, function)) || !insert_function(function, function)) {
         if (stub && find_entry(stub) == function)
             place_of(entries, room, stub)->function = NULL;
         free(function);
@@ -120,7 +120,7 @@ static struct simdev_module *add_module(const void *fat, bool is_loaded)
 }
 
 /* The empty module stays, because queued work may still refer to its kernels. */
-static void empty(struct simdev_module *module)
+static void empty_module(struct simdev_module *module)
 {
     module->fat = NULL;
     simdev_image_release(&module->image);
@@ -137,7 +137,7 @@ static const struct simdev_image *image_of(struct simdev_module *module)
     return module->has_image ? &module->image : NULL;
 }
 
-static bool known(const struct simdev_module *module)
+static bool is_known_module(const struct simdev_module *module)
 {
     const struct simdev_module *m = modules;
     while (m && m != module)
@@ -153,7 +153,7 @@ struct simdev_module *simdev_module_load(const void *image)
 bool simdev_module_known(const struct simdev_module *module)
 {
     pthread_mutex_lock(&lock);
-    const bool is_known = known(module);
+    const bool is_known = is_known_module(module);
     pthread_mutex_unlock(&lock);
     return is_known;
 }
@@ -161,9 +161,9 @@ bool simdev_module_known(const struct simdev_module *module)
 bool simdev_module_unload(struct simdev_module *module)
 {
     pthread_mutex_lock(&lock);
-    const bool is_known = known(module);
+    const bool is_known = is_known_module(module);
     if (is_known)
-        empty(module);
+        empty_module(module);
     pthread_mutex_unlock(&lock);
     if (is_known)
         simdev_variable_drop(module);
@@ -196,7 +196,7 @@ struct simdev_function *simdev_module_function(struct simdev_module *module, con
     struct simdev_image_kernel kernel;
     struct simdev_function *function = NULL;
     pthread_mutex_lock(&lock);
-    if (known(module)) {
+    if (is_known_module(module)) {
         const struct simdev_image *image = image_of(module);
         if (!image || simdev_image_kernel(image, name, &kernel))
             function = make_function(module, name);
@@ -215,7 +215,7 @@ unsigned simdev_module_list(struct simdev_module *module, struct simdev_function
 {
     unsigned count = 0;
     pthread_mutex_lock(&lock);
-    if (known(module)) {
+    if (is_known_module(module)) {
         const struct simdev_image *image = image_of(module);
         if (image)
             simdev_image_kernels(image, make_named, module);
@@ -238,7 +238,7 @@ bool simdev_module_variable(struct simdev_module *module, const char *name, void
     const void *initial = NULL;
     size_t found = 0;
     pthread_mutex_lock(&lock);
-    const struct simdev_image *image = known(module) ? image_of(module) : NULL;
+    const struct simdev_image *image = is_known_module(module) ? image_of(module) : NULL;
     const bool exists = image && simdev_image_variable(image, name, &found, &initial);
     struct simdev_variable *variable =
         exists ? simdev_variable_of_module(module, name, found) : NULL;
@@ -352,7 +352,7 @@ void __cudaUnregisterFatBinary(void **handle)
     if (!module)
         return;
     pthread_mutex_lock(&lock);
-    empty(module);
+    empty_module(module);
     pthread_mutex_unlock(&lock);
     simdev_variable_forget(module);
 }

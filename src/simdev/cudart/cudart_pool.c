@@ -25,7 +25,7 @@ static struct CUmemPoolHandle_st *pools;
 static unsigned next_id = 1;
 static cudaMemPool_t current[SIMDEV_MAX_DEVICES]; /* NULL: the default one */
 
-static cudaMemPool_t create(int device, bool is_default)
+static cudaMemPool_t create_pool(int device, bool is_default)
 {
     cudaMemPool_t pool = calloc(1, sizeof(*pool));
     if (!pool)
@@ -45,10 +45,10 @@ static cudaMemPool_t default_pool(int device)
     cudaMemPool_t pool = pools;
     while (pool && !(pool->is_default && pool->device == device))
         pool = pool->next;
-    return pool ? pool : create(device, true);
+    return pool ? pool : create_pool(device, true);
 }
 
-static bool known(cudaMemPool_t wanted)
+static bool is_known(cudaMemPool_t wanted)
 {
     cudaMemPool_t pool = pools;
     while (pool && pool != wanted)
@@ -70,7 +70,7 @@ static uint64_t in_chunks(uint64_t bytes)
 }
 
 /* Gives unused memory back, but keeps `keep` bytes. */
-static void shrink(cudaMemPool_t pool, uint64_t keep)
+static void shrink_pool(cudaMemPool_t pool, uint64_t keep)
 {
     const uint64_t needed = in_chunks(pool->used);
     const uint64_t least = keep > needed ? keep : needed;
@@ -81,7 +81,7 @@ static void shrink(cudaMemPool_t pool, uint64_t keep)
 }
 
 /* Takes memory from the pool, which grows if necessary. False if it cannot grow. */
-static bool add(cudaMemPool_t pool, size_t bytes)
+static bool take_used(cudaMemPool_t pool, size_t bytes)
 {
     uint64_t used;
     if (__builtin_add_overflow(pool->used, bytes, &used) || used > UINT64_MAX - CHUNK)
@@ -104,14 +104,14 @@ static void take_bytes(cudaMemPool_t pool, size_t bytes)
 {
     pool->used -= bytes < pool->used ? bytes : pool->used;
     if (pool->destroyed && pool->used == 0)
-        shrink(pool, 0);
+        shrink_pool(pool, 0);
 }
 
 void simdev_pool_synchronised(void)
 {
     pthread_mutex_lock(&lock);
     for (cudaMemPool_t pool = pools; pool; pool = pool->next)
-        shrink(pool, pool->threshold);
+        shrink_pool(pool, pool->threshold);
     pthread_mutex_unlock(&lock);
 }
 
@@ -122,7 +122,7 @@ void simdev_pool_reset(int device)
         if (pool->device != device)
             continue;
         pool->used = 0;
-        shrink(pool, 0);
+        shrink_pool(pool, 0);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -144,7 +144,7 @@ static unsigned choose_pool(cudaMemPool_t wanted, int *device)
     cudaMemPool_t pool = wanted;
     if (!wanted)
         pool = current[*device] ? current[*device] : default_pool(*device);
-    else if (!known(wanted))
+    else if (!is_known(wanted))
         pool = NULL;
     const unsigned id = pool ? pool->id : 0;
     if (pool)
@@ -157,7 +157,7 @@ static cudaError_t take_from_pool(struct simdev_owner owner, size_t bytes, void 
 {
     pthread_mutex_lock(&lock);
     cudaMemPool_t pool = of_id(owner.pool);
-    cudaError_t error = add(pool, bytes) ? cudaSuccess : cudaErrorMemoryAllocation;
+    cudaError_t error = take_used(pool, bytes) ? cudaSuccess : cudaErrorMemoryAllocation;
     if (error == cudaSuccess) {
         error = simdev_mem_allocate(SIMDEV_DEVICE, owner, bytes, SIMDEV_KIND_PLAIN, ptr);
         if (error != cudaSuccess)
@@ -170,8 +170,8 @@ static cudaError_t take_from_pool(struct simdev_owner owner, size_t bytes, void 
 /* The memory is available at once. It is used memory of its pool from this call to the call of
  * cudaFreeAsync, so that capacity and peaks do not depend on the speed of the streams. Memory nodes
  * are not simulated: a capturing stream refuses both calls. */
-static cudaError_t allocate(const char *function, cudaMemPool_t pool, cudaStream_t stream,
-                            size_t bytes, void **ptr)
+static cudaError_t allocate_from_pool(const char *function, cudaMemPool_t pool, cudaStream_t stream,
+                                      size_t bytes, void **ptr)
 {
     struct simdev_stream_info info = {.id = 0};
     struct simdev_owner owner = {.context = 0};
@@ -192,7 +192,7 @@ static cudaError_t allocate(const char *function, cudaMemPool_t pool, cudaStream
 
 cudaError_t cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
 {
-    return allocate(__func__, NULL, stream, bytes, ptr);
+    return allocate_from_pool(__func__, NULL, stream, bytes, ptr);
 }
 
 cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool,
@@ -200,7 +200,7 @@ cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool
 {
     if (!pool)
         return simdev_leave(cudaErrorInvalidValue);
-    return allocate(__func__, pool, stream, bytes, ptr);
+    return allocate_from_pool(__func__, pool, stream, bytes, ptr);
 }
 
 static cudaError_t queue_free(void *ptr, cudaStream_t stream)
@@ -281,7 +281,7 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
     if (error == cudaSuccess)
         error = check_device(device);
     pthread_mutex_lock(&lock);
-    if (error == cudaSuccess && (!known(pool) || pool->device != device))
+    if (error == cudaSuccess && (!is_known(pool) || pool->device != device))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
         current[device] = pool;
@@ -325,7 +325,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *out, const struct cudaMemPoolProps 
     if (error != cudaSuccess)
         return simdev_leave(error);
     pthread_mutex_lock(&lock);
-    *out = create(props->location.id, false);
+    *out = create_pool(props->location.id, false);
     pthread_mutex_unlock(&lock);
     return simdev_leave(*out ? cudaSuccess : cudaErrorMemoryAllocation);
 }
@@ -335,7 +335,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
 {
     cudaError_t error = simdev_enter(__func__);
     pthread_mutex_lock(&lock);
-    if (error == cudaSuccess && (!known(pool) || pool->is_default))
+    if (error == cudaSuccess && (!is_known(pool) || pool->is_default))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess) {
         pool->destroyed = true;
@@ -352,10 +352,10 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep)
 {
     cudaError_t error = simdev_enter(__func__);
     pthread_mutex_lock(&lock);
-    if (error == cudaSuccess && !known(pool))
+    if (error == cudaSuccess && !is_known(pool))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        shrink(pool, keep);
+        shrink_pool(pool, keep);
     pthread_mutex_unlock(&lock);
     return simdev_leave(error);
 }
@@ -422,7 +422,7 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
 {
     cudaError_t error = simdev_enter(__func__);
     pthread_mutex_lock(&lock);
-    if (error == cudaSuccess && (!value || !known(pool)))
+    if (error == cudaSuccess && (!value || !is_known(pool)))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
         error = get_attribute(pool, attribute, value);
@@ -434,7 +434,7 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
 {
     cudaError_t error = simdev_enter(__func__);
     pthread_mutex_lock(&lock);
-    if (error == cudaSuccess && (!value || !known(pool)))
+    if (error == cudaSuccess && (!value || !is_known(pool)))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
         error = set_attribute(pool, attribute, value);
@@ -448,7 +448,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessD
 {
     cudaError_t error = simdev_enter(__func__);
     pthread_mutex_lock(&lock);
-    if (error == cudaSuccess && (!known(pool) || (count > 0 && !access)))
+    if (error == cudaSuccess && (!is_known(pool) || (count > 0 && !access)))
         error = cudaErrorInvalidValue;
     pthread_mutex_unlock(&lock);
     for (size_t i = 0; error == cudaSuccess && i < count; i++)
@@ -463,7 +463,7 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t p
 {
     cudaError_t error = simdev_enter(__func__);
     pthread_mutex_lock(&lock);
-    if (error == cudaSuccess && (!flags || !location || !known(pool)))
+    if (error == cudaSuccess && (!flags || !location || !is_known(pool)))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
         *flags = cudaMemAccessFlagsProtReadWrite;

@@ -88,7 +88,7 @@ static void drop_deps(struct simdev_op *op, bool all)
     }
 }
 
-static bool ready(struct simdev_op *op)
+static bool is_ready(struct simdev_op *op)
 {
     drop_deps(op, false);
     return !op->deps;
@@ -164,7 +164,7 @@ static void choose_stream(void)
         (host_waiters == 0 && asked == 0 && queued <= MOST_QUEUED))
         return;
     for (struct CUstream_st *s = streams; s && count < MOST_STREAMS; s = s->next) {
-        if (!s->head || s->running || !ready(s->head))
+        if (!s->head || s->running || !is_ready(s->head))
             continue;
         size_t place = count++;
         for (; place > 0 && found[place - 1]->head->sequence > s->head->sequence; place--)
@@ -241,13 +241,13 @@ static void run_head(struct CUstream_st *stream)
     complete_head(stream);
 }
 
-static void *work(void *arg)
+static void *run_stream(void *arg)
 {
     struct CUstream_st *stream = arg;
     on_worker = true;
     pthread_mutex_lock(&lock);
     while (stream->head || !stream->closing) {
-        if (!stream->head || stream->running || !ready(stream->head) ||
+        if (!stream->head || stream->running || !is_ready(stream->head) ||
             (simdev_schedule_on() && chosen != stream)) {
             stream->blocked = stream->head != NULL;
             pthread_cond_wait(&stream->wake, &lock);
@@ -272,14 +272,14 @@ static bool start_worker(struct CUstream_st *stream)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    stream->has_worker = pthread_create(&thread, &attributes, work, stream) == 0;
+    stream->has_worker = pthread_create(&thread, &attributes, run_stream, stream) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attributes);
     return stream->has_worker;
 }
 
 /* In the current context; NULL if memory is short. */
-static struct CUstream_st *create(unsigned flags, int priority)
+static struct CUstream_st *create_stream(unsigned flags, int priority)
 {
     struct CUstream_st *stream = calloc(1, sizeof(*stream));
     if (!stream)
@@ -298,7 +298,7 @@ static struct CUstream_st *create(unsigned flags, int priority)
     return stream;
 }
 
-static void destroy(struct CUstream_st *stream)
+static void destroy_stream(struct CUstream_st *stream)
 {
     stream->closing = true;
     if (stream->has_worker)
@@ -314,7 +314,7 @@ static void end_of_thread(void *unused)
     for (struct CUstream_st *s = streams, *next; s; s = next) {
         next = s->next;
         if (s->thread == this_thread && !s->closing)
-            destroy(s);
+            destroy_stream(s);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -345,7 +345,7 @@ static struct CUstream_st *default_stream(bool is_legacy)
     while (stream && (stream->closing || stream->owner.context != context ||
                       stream->is_legacy != is_legacy || stream->thread != of_thread))
         stream = stream->next;
-    if (!stream && (stream = create(cudaStreamDefault, 0))) {
+    if (!stream && (stream = create_stream(cudaStreamDefault, 0))) {
         stream->is_legacy = is_legacy;
         stream->thread = of_thread;
     }
@@ -382,10 +382,10 @@ static void set_time(struct simdev_op *op, struct CUstream_st *stream)
 static bool runs_at_once(const struct CUstream_st *stream, struct simdev_op *op)
 {
     return simdev_account_on() && !simdev_schedule_on() && !stream->head && !on_worker &&
-           !op->task.host_function && ready(op);
+           !op->task.host_function && is_ready(op);
 }
 
-static cudaError_t append(struct CUstream_st *stream, struct simdev_op *op, bool *at_once)
+static cudaError_t append_op(struct CUstream_st *stream, struct simdev_op *op, bool *at_once)
 {
     if (!add_dep(op, op->task.after) || !add_implicit_deps(op, stream))
         return cudaErrorMemoryAllocation;
@@ -442,7 +442,7 @@ cudaError_t simdev_queue_submit(cudaStream_t handle, const struct simdev_task *t
     pthread_mutex_lock(&lock);
     struct CUstream_st *stream = stream_of(handle);
     bool at_once = false;
-    cudaError_t error = stream ? append(stream, op, &at_once) : cudaErrorInvalidResourceHandle;
+    cudaError_t error = stream ? append_op(stream, op, &at_once) : cudaErrorInvalidResourceHandle;
     const uint64_t sequence = op->sequence;
     if (error == cudaSuccess) {
         op->task.after = NULL; /* its reference is the caller's */
@@ -480,7 +480,7 @@ cudaError_t simdev_queue_work(cudaStream_t stream, const struct simdev_work *wor
 cudaError_t simdev_queue_create(unsigned flags, int priority, cudaStream_t *stream)
 {
     pthread_mutex_lock(&lock);
-    struct CUstream_st *made = create(flags, priority);
+    struct CUstream_st *made = create_stream(flags, priority);
     pthread_mutex_unlock(&lock);
     if (made)
         *stream = made;
@@ -493,7 +493,7 @@ cudaError_t simdev_queue_destroy(cudaStream_t handle)
     struct CUstream_st *stream = stream_of(handle);
     const bool destroyable = stream && !stream->is_legacy && stream->thread == 0;
     if (destroyable)
-        destroy(stream);
+        destroy_stream(stream);
     pthread_mutex_unlock(&lock);
     return destroyable ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
@@ -592,7 +592,7 @@ static bool device_active(uint64_t sequence)
 {
     for (const struct CUstream_st *s = streams; s; s = s->next)
         if (s->head && s->head->sequence <= sequence &&
-            (s->running ? !s->head->task.host_function : ready(s->head)))
+            (s->running ? !s->head->task.host_function : is_ready(s->head)))
             return true;
     return false;
 }
@@ -614,7 +614,7 @@ void simdev_queue_reset(uint64_t context)
     for (struct CUstream_st *s = streams, *next; s; s = next) {
         next = s->next;
         if (s->owner.context == context && !s->closing)
-            destroy(s);
+            destroy_stream(s);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -122,7 +122,7 @@ static bool before_now(struct touch touch)
     return !now_before || touch.step == now_step || now_before[bit / 8] >> bit % 8 & 1;
 }
 
-static bool same(struct touch a, struct touch b)
+static bool is_same_touch(struct touch a, struct touch b)
 {
     return a.chain == b.chain && a.tick == b.tick && a.step == b.step;
 }
@@ -131,7 +131,7 @@ static void report_race(struct touch other, struct touch me, bool wrote, bool wr
                         uintptr_t address)
 {
     struct simdev_mem_info info = {.begin = (void *)address};
-    if (same(told[0], other) && same(told[1], me))
+    if (is_same_touch(told[0], other) && is_same_touch(told[1], me))
         return;
     told[0] = other;
     told[1] = me;

@@ -36,7 +36,7 @@ static struct flock lock_of(size_t index)
 }
 
 /* Enters this process. The lock ends with the process, also when it is killed. */
-static void enter(void)
+static void enter_process(void)
 {
     own = NULL;
     for (size_t i = 0; i < SIMDEV_MOST_PROCESSES && !own; i++) {
@@ -69,7 +69,7 @@ static bool map_progress(const char *path)
         return false;
     }
     progress = memcpy(map, magic, sizeof(magic));
-    enter();
+    enter_process();
     return true;
 }
 
@@ -126,7 +126,7 @@ static struct simdev_process *own_or_unlisted(void)
     return own ? own : &unlisted;
 }
 
-static void share(int device, size_t there, size_t bytes)
+static void share_bytes(int device, size_t there, size_t bytes)
 {
     struct simdev_process *mine = own_or_unlisted();
     struct simdev_shared_device *shared = &progress->device[device];
@@ -180,7 +180,7 @@ void simdev_record_memory(int device, const struct simdev_mem_totals *there,
 {
     atomic_store(&live, totals->live_bytes);
     if (progress)
-        share(device, there->live_bytes, totals->live_bytes);
+        share_bytes(device, there->live_bytes, totals->live_bytes);
     if (record)
         fprintf(record, "m %zu\n", totals->live_bytes);
 }

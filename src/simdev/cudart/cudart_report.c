@@ -323,7 +323,7 @@ static cJSON *render_devices(void)
 }
 
 /* Caller holds the lock. NULL if memory is short. */
-static char *render(struct simdev_mem_totals memory, cJSON *devices)
+static char *render_report(struct simdev_mem_totals memory, cJSON *devices)
 {
     cJSON *report = cJSON_CreateObject();
     cJSON_AddStringToObject(report, "device_name", simdev_device_name());
@@ -373,7 +373,7 @@ void simdev_report_write(void)
     const uint64_t violations = noted.violations;
     if (report_path && *report_path) {
         char *path = simdev_report_path(report_path);
-        char *text = render(memory, devices);
+        char *text = render_report(memory, devices);
         devices = NULL;
         write_file(path, text);
         free(text);

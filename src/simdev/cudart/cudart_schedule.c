@@ -19,7 +19,7 @@ static enum manner manner;
 static uint64_t starved;
 
 /* splitmix64 */
-static uint64_t draw(void)
+static uint64_t draw_number(void)
 {
     uint64_t z = state += 0x9E3779B97F4A7C15u;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
@@ -31,7 +31,7 @@ void simdev_seed(uint64_t seed)
 {
     pthread_mutex_lock(&lock);
     state = seed;
-    manner = (enum manner)(draw() % MANNERS);
+    manner = (enum manner)(draw_number() % MANNERS);
     starved = 0;
     atomic_store(&seeded, seed != 0);
     pthread_mutex_unlock(&lock);
@@ -44,7 +44,7 @@ void simdev_schedule_init(void)
     const char *value = getenv("SIMDEV_SEED");
     state = value ? strtoull(value, NULL, 10) : 0;
     atomic_store(&seeded, state != 0);
-    manner = (enum manner)(draw() % MANNERS);
+    manner = (enum manner)(draw_number() % MANNERS);
 }
 
 bool simdev_schedule_on(void)
@@ -54,12 +54,12 @@ bool simdev_schedule_on(void)
 
 static size_t pick_by_strategy(const uint64_t *stream, size_t count)
 {
-    const size_t any = (size_t)(draw() % count);
+    const size_t any = (size_t)(draw_number() % count);
     switch (manner) {
     case NEWEST:
-        return draw() % 8 ? count - 1 : any;
+        return draw_number() % 8 ? count - 1 : any;
     case OLDEST:
-        return draw() % 8 ? 0 : any;
+        return draw_number() % 8 ? 0 : any;
     case STARVE:
         if (starved == 0)
             starved = stream[any];

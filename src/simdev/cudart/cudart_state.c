@@ -68,7 +68,7 @@ bool simdev_is_exiting(void)
     return atomic_load(&exiting);
 }
 
-static void init(void)
+static void init_state(void)
 {
     read_settings();
     if (pthread_atfork(before_fork, unlock_all, after_fork_in_child) != 0)
@@ -85,7 +85,7 @@ void simdev_manage(bool begins)
 
 cudaError_t simdev_usable(void)
 {
-    pthread_once(&once, init);
+    pthread_once(&once, init_state);
     if (!managing)
         simdev_fork_point(read_settings);
     return simdev_there();
@@ -93,7 +93,7 @@ cudaError_t simdev_usable(void)
 
 cudaError_t simdev_there(void)
 {
-    pthread_once(&once, init);
+    pthread_once(&once, init_state);
     if (atomic_load(&stale) && atomic_exchange(&stale, false))
         read_settings();
     if (!managing)

@@ -14,7 +14,8 @@ static int clamp_priority(int priority)
     return priority < GREATEST_PRIORITY ? GREATEST_PRIORITY : priority;
 }
 
-static cudaError_t create(const char *function, cudaStream_t *stream, unsigned flags, int priority)
+static cudaError_t create_stream(const char *function, cudaStream_t *stream, unsigned flags,
+                                 int priority)
 {
     cudaError_t error = simdev_enter(function);
     if (error == cudaSuccess && (!stream || (flags & ~(unsigned)cudaStreamNonBlocking)))
@@ -26,17 +27,17 @@ static cudaError_t create(const char *function, cudaStream_t *stream, unsigned f
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream)
 {
-    return create(__func__, stream, cudaStreamDefault, 0);
+    return create_stream(__func__, stream, cudaStreamDefault, 0);
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
-    return create(__func__, stream, flags, 0);
+    return create_stream(__func__, stream, flags, 0);
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
 {
-    return create(__func__, stream, flags, priority);
+    return create_stream(__func__, stream, flags, priority);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)

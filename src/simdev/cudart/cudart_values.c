@@ -101,7 +101,7 @@ static bool forget_piece(char *device, char *host, size_t bytes, size_t element)
 }
 
 /* From the first element to the last; strides are not negative. */
-static size_t span(const struct simdev_values *values)
+static size_t span_of(const struct simdev_values *values)
 {
     size_t last = 0;
     for (int i = 0; i < values->dimensions; i++)
@@ -124,7 +124,7 @@ void simdev_values_forget_tensor(const struct simdev_values *values)
     if (has_at_most(values, MOST_PIECES))
         (void)each_piece(values, NULL, 0, forget_piece);
     else
-        simdev_values_forget(values->device, span(values));
+        simdev_values_forget(values->device, span_of(values));
 }
 
 static bool assume_piece(char *device, char *host, size_t bytes, size_t element)
@@ -160,7 +160,7 @@ void simdev_values_write_all(const struct simdev_values *values, void *element, 
     visit_piece *write = known ? write_element : assume_element;
     if (!values->device || bytes == 0)
         return;
-    if (span(values) == bytes)
+    if (span_of(values) == bytes)
         (void)write(values->device, element, bytes, values->element);
     else if (has_at_most(values, MOST_PIECES))
         (void)each_piece(values, element, 0, write);

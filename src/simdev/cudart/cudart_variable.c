@@ -20,8 +20,8 @@ struct simdev_variable {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct simdev_variable *variables;
 
-static struct simdev_variable *add(struct simdev_module *module, const void *host, const char *name,
-                                   size_t bytes)
+static struct simdev_variable *add_variable(struct simdev_module *module, const void *host,
+                                            const char *name, size_t bytes)
 {
     struct simdev_variable *variable = calloc(1, sizeof(*variable));
     if (!variable)
@@ -42,7 +42,7 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
 {
     (void)device, (void)external, (void)constant, (void)global;
     if (handle)
-        (void)add((void *)handle, host, name, bytes);
+        (void)add_variable((void *)handle, host, name, bytes);
 }
 
 /* The program reads the address without a call, so the storage exists from the start.
@@ -52,7 +52,8 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
                               int external, size_t bytes, int constant, int global)
 {
     (void)device, (void)external, (void)constant, (void)global;
-    struct simdev_variable *variable = handle ? add((void *)handle, host, name, bytes) : NULL;
+    struct simdev_variable *variable =
+        handle ? add_variable((void *)handle, host, name, bytes) : NULL;
     if (!variable)
         return;
     variable->managed = host;
@@ -84,7 +85,7 @@ struct simdev_variable *simdev_variable_of_module(struct simdev_module *module, 
     if (variable)
         return variable;
     char *copy = strdup(name);
-    variable = copy ? add(module, NULL, copy, bytes) : NULL;
+    variable = copy ? add_variable(module, NULL, copy, bytes) : NULL;
     if (!variable)
         free(copy);
     return variable;
@@ -114,7 +115,7 @@ bool simdev_variable_store(struct simdev_variable *variable, const void *initial
     return *address != NULL;
 }
 
-static void forget(struct simdev_module *module, bool release)
+static void forget_module(struct simdev_module *module, bool release)
 {
     pthread_mutex_lock(&lock);
     for (struct simdev_variable *v = variables; v; v = v->next) {
@@ -130,12 +131,12 @@ static void forget(struct simdev_module *module, bool release)
 
 void simdev_variable_drop(struct simdev_module *module)
 {
-    forget(module, true);
+    forget_module(module, true);
 }
 
 void simdev_variable_forget(struct simdev_module *module)
 {
-    forget(module, false);
+    forget_module(module, false);
 }
 
 /* --- symbols --- */
@@ -191,8 +192,8 @@ cudaError_t cudaGetSymbolSize(size_t *bytes, const void *symbol)
 }
 
 /* The part of a symbol that a copy reads or writes. */
-static cudaError_t locate(const char *function, const void *symbol, size_t bytes, size_t offset,
-                          char **place)
+static cudaError_t locate_symbol(const char *function, const void *symbol, size_t bytes,
+                                 size_t offset, char **place)
 {
     void *address = NULL;
     size_t room = 0;
@@ -209,7 +210,7 @@ cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t byte
                                enum cudaMemcpyKind kind)
 {
     char *place;
-    const cudaError_t error = locate(__func__, symbol, bytes, offset, &place);
+    const cudaError_t error = locate_symbol(__func__, symbol, bytes, offset, &place);
     return error == cudaSuccess ? cudaMemcpy(place, from, bytes, kind) : simdev_leave(error);
 }
 
@@ -217,7 +218,7 @@ cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t
                                     size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     char *place;
-    const cudaError_t error = locate(__func__, symbol, bytes, offset, &place);
+    const cudaError_t error = locate_symbol(__func__, symbol, bytes, offset, &place);
     return error == cudaSuccess ? cudaMemcpyAsync(place, from, bytes, kind, stream)
                                 : simdev_leave(error);
 }
@@ -226,7 +227,7 @@ cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, siz
                                  enum cudaMemcpyKind kind)
 {
     char *place;
-    const cudaError_t error = locate(__func__, symbol, bytes, offset, &place);
+    const cudaError_t error = locate_symbol(__func__, symbol, bytes, offset, &place);
     return error == cudaSuccess ? cudaMemcpy(to, place, bytes, kind) : simdev_leave(error);
 }
 
@@ -234,7 +235,7 @@ cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes
                                       enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     char *place;
-    const cudaError_t error = locate(__func__, symbol, bytes, offset, &place);
+    const cudaError_t error = locate_symbol(__func__, symbol, bytes, offset, &place);
     return error == cudaSuccess ? cudaMemcpyAsync(to, place, bytes, kind, stream)
                                 : simdev_leave(error);
 }
