@@ -164,24 +164,31 @@ END
     expect_equal "bars" "$(sed -nE 's/.*class="name">(.*)<\/small>.*/\1/p' page.html | xargs)" '1<small>does not fit 20<small>does not fit'
     simulate --vary n=1,x -- python3 linear.py '{n}'
     expect_status 3
-    expect_line simulate.err 'n=x: No answer\. Failed with status 1'
+    expect_line simulate.err 'n=x without: No answer\. Failed with status 1'
+    simulate --vary n=x --html page.html -- python3 linear.py '{n}'
+    expect_equal "bars" "$(sed -nE 's/.*class="name">(.*)<\/small>.*/\1/p' page.html | xargs)" 'x<small>no answer'
 }
 
 @test "--vary with a range: the largest value that fits, as single runs find it" {
     linear
     simulate --vary n=1..64 --fits 300MiB --context 37MiB --keep kept --only without -- python3 linear.py '{n}'
     expect_status 0
-    expect_line simulate.out '^largest n that fits in 300 MiB without: 16$'
-    expect_true "fewer starts than halving" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l) <= 7"
+    expect_line simulate.out '^largest n that fits in 300 MiB without: 14; up to 16 it may fail$'
+    expect_true "few starts" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l) <= 10"
+    simulate --fits 300MiB --context 37MiB --only without -- python3 linear.py 14
+    expect_line simulate.out '^without     Yes: '
     simulate --fits 300MiB --context 37MiB --only without -- python3 linear.py 16
     expect_status 0
+    expect_line simulate.out '^without     May fail: '
     simulate --fits 300MiB --context 37MiB --only without -- python3 linear.py 17
     expect_status 1
     simulate --vary n=1..4 --fits 300MiB --context 37MiB --only without -- python3 linear.py '{n}'
     expect_line simulate.out ': 4, the end of the range$'
     simulate --vary n=40..50 --fits 300MiB --context 37MiB --only without -- python3 linear.py '{n}'
     expect_status 1
-    expect_line simulate.out ': none: 40 does not fit$'
+    expect_line simulate.out ': none, 40 does not fit$'
+    simulate --vary n=4..44:8 --fits 300MiB --context 37MiB --only without --html page.html -- python3 linear.py '{n}'
+    expect_equal "values" "$(sed -nE 's/.*class="name">([0-9]+)<small>.*/\1/p' page.html | xargs)" "4 12 20 44"
 }
 
 # bats test_tags=quick

@@ -69,7 +69,7 @@ static cJSON *gpus_json(const struct cs_sim_outcome *result)
 static void add_fits(cJSON *object, const struct cs_sim_program *program,
                      const struct cs_sim_pair *pair, enum cs_side side, const char *why)
 {
-    static const char *const names[] = {"yes", "may fail", "no", "no answer"};
+    static const char *const names[] = {"yes", "adapts", "may fail", "no", "no answer"};
     char line[MOST_TEXT];
     struct cs_text text = {line, sizeof line, 0};
     const enum cs_sim_fit answer = cs_sim_answer_fits(program, pair, side, &text);
@@ -99,11 +99,15 @@ static cJSON *side_json(const struct cs_sim_program *program, const struct cs_si
     if (result->processes > 1)
         cs_json_add(object, "processes", processes_json(result));
     cJSON_AddNumberToObject(object, "seconds", result->seconds);
-    add_figures(object, spare ? cs_sim_pair_base(pair, side) : result);
+    const struct cs_sim_outcome *shown = spare ? cs_sim_pair_base(pair, side) : result;
+    if (!spare || cs_sim_outcome_ran(shown))
+        add_figures(object, shown);
     if (pair->base[side].name) {
-        const struct cs_other_plans others = cs_sim_pair_others(pair, side);
-        cJSON_AddNumberToObject(object, "other_engines", (double)others.engines);
-        cJSON_AddNumberToObject(object, "other_work", (double)others.work);
+        const struct cs_sim_outcome *base = &pair->base[side].result;
+        const struct cs_sim_work work = cs_sim_work_compare(result, base);
+        cJSON_AddNumberToObject(object, "other_engines",
+                                (double)cs_sim_outcome_other_engines(result, base));
+        cJSON_AddNumberToObject(object, "other_work", (double)(work.more + work.less));
     }
     const cJSON *unknown = cs_json_at(result->framework_peaks, "unknown");
     if (unknown)
@@ -135,8 +139,8 @@ struct cJSON *cs_sim_answer(const struct cs_simulation *simulation, const struct
 {
     const struct cs_sim_program *program = &simulation->program;
     const enum cs_side judged = cs_sim_pair_judged(pair);
-    char line[MOST_TEXT] = "";
-    struct cs_text why = {line, sizeof line, 0};
+    char line[MOST_TEXT] = "", work_line[MOST_TEXT] = "";
+    struct cs_text why = {line, sizeof line, 0}, work = {work_line, sizeof work_line, 0};
     cJSON *root = cJSON_CreateObject();
     cJSON_AddNumberToObject(root, "version", CS_SIMULATE_JSON_VERSION);
     add_fits(root, program, pair, judged, "why");
@@ -155,6 +159,9 @@ struct cJSON *cs_sim_answer(const struct cs_simulation *simulation, const struct
     const char *advice = cs_sim_answer_advice(program, pair);
     if (advice)
         cJSON_AddStringToObject(root, "advice", advice);
+    cs_sim_answer_work(pair, &work);
+    if (work.length > 0)
+        cJSON_AddStringToObject(root, "work", work_line);
     cs_sim_answer_why(pair, cs_json_at(root, "with.peak"), &why);
     if (why.length > 0)
         cJSON_AddStringToObject(root, "no_gain", line);

@@ -62,7 +62,8 @@ bool cs_sim_figure_write(const struct cJSON *result, enum cs_figure figure,
         (void)cs_table_text(&column, &(struct cs_value){.number = value[side]}, true,
                             text->side[side]);
     /* If memory is short, the peaks depend on the capacity: a higher one is no loss. */
-    if (column.cell != CS_CELL_COUNT && !((int)figure < CS_PEAKS && was_short(result)))
+    if (column.cell != CS_CELL_COUNT && !((int)figure < CS_PEAKS && was_short(result)) &&
+        !cs_json_at(result, "work"))
         write_change(result, figure, value, text->change);
     return value[CS_WITHOUT] >= 0 || value[CS_WITH] >= 0;
 }
@@ -197,6 +198,7 @@ void cs_sim_answer_print(const struct cs_simulation *simulation, const struct cs
     putchar('\n');
     print_line("without", result, "without.verdict");
     print_line("with", result, "with.verdict");
+    print_line("\nwork      ", result, "work");
     print_line("\nno gain   ", result, "no_gain");
     print_line("\nadvice    ", result, "advice");
     print_gpus(result);

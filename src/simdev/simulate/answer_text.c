@@ -12,9 +12,8 @@
 #include <string.h>
 
 enum {
-    SURE_PERCENT = 95, /* above this, fragmentation decides on a real GPU */
-    PART = 100,        /* parts below 1/PART are not reported */
-    LIST = 512         /* bytes of a list of names */
+    PART = 100, /* parts below 1/PART are not reported */
+    LIST = 512  /* bytes of a list of names */
 };
 
 static bool begins_with(const char *text, const char *begin)
@@ -57,27 +56,49 @@ static void put_failure(const struct cs_sim_outcome *result, struct cs_text *tex
                     result->status);
 }
 
+/* Returns the memory that the program takes if there is enough. 0: not known, for example because
+ * the program takes a share of the free memory. */
+static int64_t need_of(const struct cs_sim_pair *pair, enum cs_side side)
+{
+    const struct cs_sim_outcome *base = cs_sim_pair_base(pair, side);
+    const int64_t absurd = (int64_t)1 << 42;
+    return cs_sim_outcome_ran(base) && base->needed < absurd ? base->needed : 0;
+}
+
+/* Puts the memory that the program takes if there is enough, after `before`. Puts nothing if that
+ * is not known, or if the run had enough. */
+static void put_need(const struct cs_sim_pair *pair, enum cs_side side, const char *before,
+                     struct cs_text *text)
+{
+    const int64_t need = pair->base[side].name ? need_of(pair, side) : 0;
+    char bytes[CS_BYTES_TEXT];
+    if (need > 0)
+        cs_text_put(text, "%s%s", before, cs_table_bytes_text(bytes, need));
+}
+
 /* Puts how short of memory a run was. */
 static void put_pressure(const struct cs_sim_pair *pair, enum cs_side side, struct cs_text *text)
 {
     const struct cs_sim_outcome *result = &pair->run[side].result;
-    const struct cs_other_plans others = cs_sim_pair_others(pair, side);
+    const struct cs_sim_outcome *base = cs_sim_pair_base(pair, side);
+    const struct cs_sim_work work = cs_sim_work_compare(result, base);
     char list[LIST];
     struct cs_text signs = {list, sizeof list, 0};
     put_count(&signs, result->retries, "allocation retry", "allocation retries");
     put_count(&signs, cs_sim_outcome_failures(result), "failed allocation", "failed allocations");
-    put_count(&signs, others.engines, "convolution on another engine",
+    put_count(&signs, cs_sim_outcome_other_engines(result, base), "convolution on another engine",
               "convolutions on other engines");
-    if (signs.length == 0) {
-        cs_text_put(text, "Runs without memory pressure.");
-        return;
-    }
-    cs_text_put(text, "Runs under memory pressure: %s.", list);
-    if (others.work > 0)
-        cs_text_put(text,
-                    " With enough memory the program does other work: %" PRId64
-                    " of its convolutions have other sizes.",
-                    others.work);
+    if (work.more > 0 || work.less > 0) {
+        cs_text_put(text, "Runs: it adapts to the memory. With enough memory it does other work (");
+        cs_sim_work_put(&work, text);
+        cs_text_put(text, ")");
+        put_need(pair, side, " and takes ", text);
+    } else if (signs.length > 0) {
+        cs_text_put(text, "Runs under memory pressure: %s", list);
+        put_need(pair, side, ". With enough memory it takes ", text);
+    } else
+        cs_text_put(text, "Runs without memory pressure");
+    cs_text_put(text, ".");
 }
 
 void cs_sim_answer_verdict(const struct cs_sim_program *program, const struct cs_sim_pair *pair,
@@ -109,54 +130,70 @@ void cs_sim_answer_verdict(const struct cs_sim_program *program, const struct cs
 
 /* --- does it fit --- */
 
-/* Returns whether a run fits into `memory` bytes. */
-static enum cs_sim_fit answer_of(const struct cs_sim_outcome *result, int64_t memory)
+/* Puts the memory that is needed, present, and spare or missing. */
+static void put_memory(const struct cs_sim_pair *pair, int64_t need, struct cs_text *text)
 {
-    const bool ran = cs_sim_outcome_ran(result);
-    if (cs_sim_outcome_out_of_memory(result))
-        return CS_SIM_FIT_NO;
-    if (!ran || !cs_sim_outcome_used_gpu(result) || !result->planned)
-        return CS_SIM_FIT_NONE;
-    if (!cs_sim_outcome_fits(result))
-        return CS_SIM_FIT_NO;
-    return result->needed <= memory / 100 * SURE_PERCENT ? CS_SIM_FIT_YES : CS_SIM_FIT_MAY_FAIL;
+    const int64_t memory = pair->memory, rest = memory - need;
+    char need_text[CS_BYTES_TEXT], context[CS_BYTES_TEXT], there[CS_BYTES_TEXT],
+        rest_text[CS_BYTES_TEXT];
+    cs_text_put(text, "needs %s with the context of %s. %s has %s, %s %s.",
+                cs_table_bytes_text(need_text, need), cs_table_bytes_text(context, pair->context),
+                memory != pair->device->memory ? "The GPU" : pair->device->title,
+                cs_table_bytes_text(there, memory),
+                cs_table_bytes_text(rest_text, rest < 0 ? -rest : rest),
+                rest < 0 ? "too little" : "spare");
 }
 
-/* Returns the memory that the program takes if there is enough. 0: not known, for example because
- * the program takes a share of the free memory. */
-static int64_t need_of(const struct cs_sim_pair *pair, enum cs_side side)
+/* Returns the memory that a run needs, if that explains whether it fits. 0: its verdict explains
+ * it. A program that did other work with enough memory needs another amount for that work. */
+static int64_t explaining_need(const struct cs_sim_pair *pair, enum cs_side side,
+                               enum cs_sim_fit fit)
 {
-    const struct cs_sim_outcome *base = cs_sim_pair_base(pair, side);
-    const int64_t absurd = (int64_t)1 << 42;
-    return cs_sim_outcome_ran(base) && base->needed < absurd ? base->needed : 0;
+    const struct cs_sim_outcome *result = &pair->run[side].result;
+    const int64_t need = need_of(pair, side);
+    if (fit == CS_SIM_FIT_YES ||
+        (fit == CS_SIM_FIT_MAY_FAIL && cs_sim_outcome_failures(result) == 0))
+        return result->needed;
+    return fit == CS_SIM_FIT_NO && need > pair->memory &&
+                   cs_sim_work_compare(result, cs_sim_pair_base(pair, side)).more == 0
+               ? need
+               : 0;
 }
 
 enum cs_sim_fit cs_sim_answer_fits(const struct cs_sim_program *program,
                                    const struct cs_sim_pair *pair, enum cs_side side,
                                    struct cs_text *text)
 {
-    static const char *const begins[] = {"Yes", "May fail", "No", "No answer"};
-    const int64_t memory = pair->memory;
-    const enum cs_sim_fit answer = answer_of(&pair->run[side].result, memory);
-    const bool fits = answer == CS_SIM_FIT_YES || answer == CS_SIM_FIT_MAY_FAIL;
-    const int64_t need = fits ? pair->run[side].result.needed : need_of(pair, side);
-    char need_text[CS_BYTES_TEXT], context[CS_BYTES_TEXT], there[CS_BYTES_TEXT],
-        rest[CS_BYTES_TEXT];
-    if (!fits && (answer == CS_SIM_FIT_NONE || need <= memory)) {
-        cs_text_put(text, "%s. ", begins[answer]);
+    static const char *const begins[] = {"Yes", "", "May fail", "No", "No answer"};
+    const enum cs_sim_fit fit =
+        cs_sim_outcome_fit(&pair->run[side].result, cs_sim_pair_base(pair, side), pair->memory);
+    const int64_t need = explaining_need(pair, side, fit);
+    if (fit != CS_SIM_FIT_ADAPTS)
+        cs_text_put(text, "%s%s", begins[fit], need > 0 ? ": " : ". ");
+    if (need > 0)
+        put_memory(pair, need, text);
+    else
         cs_sim_answer_verdict(program, pair, side, text);
-        return answer;
-    }
-    cs_text_put(text, "%s: needs %s with the context of %s. %s has %s, %s %s.%s", begins[answer],
-                cs_table_bytes_text(need_text, need), cs_table_bytes_text(context, pair->context),
-                memory != pair->device->memory ? "The GPU" : pair->device->title,
-                cs_table_bytes_text(there, memory),
-                cs_table_bytes_text(rest, fits ? memory - need : need - memory),
-                fits ? "spare" : "too little",
-                answer == CS_SIM_FIT_MAY_FAIL
-                    ? " Above 95 %, fragmentation may make it fail on a real GPU."
-                    : "");
-    return answer;
+    if (fit == CS_SIM_FIT_MAY_FAIL)
+        cs_text_put(text, need > 0 ? " Above 95 %%, fragmentation may make it fail on a real GPU."
+                                   : " Fragmentation may make it fail on a real GPU.");
+    return fit;
+}
+
+/* --- other work with convshim --- */
+
+void cs_sim_answer_work(const struct cs_sim_pair *pair, struct cs_text *text)
+{
+    const struct cs_sim_work work = cs_sim_pair_work(pair);
+    if (work.more == 0 && work.less == 0)
+        return;
+    const bool gains = work.other_batch > work.batch && work.batch > 0;
+    cs_text_put(text, "%s with convshim: ", gains ? "Gain" : "Other work");
+    cs_sim_work_put(&work, text);
+    if (gains)
+        cs_text_put(text, " (batch %+.1f %%)",
+                    100 * ((double)work.other_batch / (double)work.batch - 1));
+    cs_text_put(text, ". The runs did other work, so no other figures are compared.");
 }
 
 /* --- why the peak does not fall --- */
@@ -253,7 +290,7 @@ static bool is_larger(int64_t with, int64_t without)
 
 /* True if the program needs more memory with the library. If both smallest devices are known, they
  * decide: with memory to spare, a larger peak need not mean that more memory is required. Peaks of
- * runs that were short of memory are not compared. */
+ * runs that were short of memory or did other work are not compared. */
 static bool needs_more(const struct cs_sim_pair *pair)
 {
     const struct cs_sim_outcome *without = &pair->run[CS_WITHOUT].result,
@@ -262,7 +299,7 @@ static bool needs_more(const struct cs_sim_pair *pair)
         return is_larger(with->smallest, without->smallest);
     if (!cs_sim_outcome_ran(without) || !cs_sim_outcome_ran(with))
         return cs_sim_outcome_ran(without) && cs_sim_outcome_out_of_memory(with);
-    return without->refused <= 0 && with->refused <= 0 &&
+    return without->refused <= 0 && with->refused <= 0 && cs_sim_pair_work(pair).more == 0 &&
            is_larger(with->device_peak, without->device_peak);
 }
 

@@ -81,6 +81,14 @@ static int64_t peak_of(const struct cs_sim_outcome *result)
     return result->allocated >= 0 ? result->allocated : result->device_peak;
 }
 
+struct cs_sim_work cs_sim_pair_work(const struct cs_sim_pair *pair)
+{
+    for (int side = 0; side < CS_SIDES; side++)
+        if (!pair->chosen[side] || !cs_sim_outcome_ran(&pair->run[side].result))
+            return (struct cs_sim_work){.more = 0};
+    return cs_sim_work_compare(&pair->run[CS_WITHOUT].result, &pair->run[CS_WITH].result);
+}
+
 bool cs_sim_pair_gains_nothing(const struct cs_sim_pair *pair)
 {
     for (int side = 0; side < CS_SIDES; side++)
@@ -89,7 +97,8 @@ bool cs_sim_pair_gains_nothing(const struct cs_sim_pair *pair)
             return false;
     const int64_t without = peak_of(&pair->run[CS_WITHOUT].result),
                   with = peak_of(&pair->run[CS_WITH].result);
-    return pair->run[CS_WITH].result.calls > 0 &&
+    const struct cs_sim_work work = cs_sim_pair_work(pair);
+    return pair->run[CS_WITH].result.calls > 0 && work.more == 0 && work.less == 0 &&
            (with >= without || without - with < without / 100);
 }
 
@@ -120,14 +129,17 @@ static bool choose_process(struct cs_sim_pair *pair)
 }
 
 /* Copies the predicted untiled times from the run with the library, which predicts both, to the run
- * without it. Does nothing if a run failed or was short of memory, because the two runs may then
- * have made other calls. */
+ * without it. Does nothing if a run failed or was short of memory, or if the runs did other work.
+ */
 static void take_untiled_time(struct cs_sim_pair *pair)
 {
     for (int side = 0; side < CS_SIDES; side++)
         if (!pair->chosen[side] || !cs_sim_outcome_ran(&pair->run[side].result) ||
             pair->base[side].name)
             return;
+    const struct cs_sim_work work = cs_sim_pair_work(pair);
+    if (work.more > 0 || work.less > 0)
+        return;
     pair->run[CS_WITHOUT].result.predicted_ns = pair->run[CS_WITH].result.untiled_ns;
     pair->run[CS_WITHOUT].result.predicted_most_ns = pair->run[CS_WITH].result.untiled_most_ns;
 }
@@ -192,11 +204,6 @@ const struct cs_sim_outcome *cs_sim_pair_base(const struct cs_sim_pair *pair, en
     return pair->base[side].name ? &pair->base[side].result : &pair->run[side].result;
 }
 
-struct cs_other_plans cs_sim_pair_others(const struct cs_sim_pair *pair, enum cs_side side)
-{
-    return cs_sim_outcome_other_plans(&pair->run[side].result, cs_sim_pair_base(pair, side));
-}
-
 /* --- the smallest capacity --- */
 
 enum {
@@ -225,10 +232,8 @@ static bool is_open(const struct bisection *question)
 static void learn_from(struct search *search, const struct cs_sim_run *run)
 {
     const struct cs_sim_outcome *base = cs_sim_pair_base(search->pair, search->side);
-    const bool ran = cs_sim_outcome_ran(&run->result);
-    const bool answer[QUESTIONS] = {
-        [RUNS] = ran,
-        [ENGINES] = ran && cs_sim_outcome_other_plans(&run->result, base).engines == 0};
+    const bool answer[QUESTIONS] = {[RUNS] = cs_sim_outcome_ran(&run->result),
+                                    [ENGINES] = cs_sim_outcome_same_engines(&run->result, base)};
     for (int i = 0; i < QUESTIONS; i++) {
         struct bisection *question = &search->question[i];
         if (!answer[i])

@@ -23,6 +23,10 @@ bool cs_sim_progress_read(const char *folder, struct cs_sim_progress *progress)
     return good;
 }
 
+enum {
+    SURE_PERCENT = 95 /* of the memory; above this, fragmentation decides on a real GPU */
+};
+
 static int64_t number_of(const cJSON *object, const char *way)
 {
     return cs_json_whole_at(object, way, -1);
@@ -208,6 +212,7 @@ bool cs_sim_outcome_read(struct cs_sim_run *run)
     take_report(result);
     take_framework(result);
     take_totals(result);
+    result->work = cs_sim_work_read(result);
     return good;
 }
 
@@ -216,7 +221,8 @@ void cs_sim_outcome_free(struct cs_sim_outcome *result)
     cJSON_Delete(result->report);
     cJSON_Delete(result->summary);
     cJSON_Delete(result->framework_peaks);
-    result->report = result->summary = result->framework_peaks = NULL;
+    cJSON_Delete(result->work);
+    result->report = result->summary = result->framework_peaks = result->work = NULL;
 }
 
 bool cs_sim_outcome_ran(const struct cs_sim_outcome *result)
@@ -264,19 +270,46 @@ static bool has_graph(const cJSON *plans, const char *plan)
     return false;
 }
 
-struct cs_other_plans cs_sim_outcome_other_plans(const struct cs_sim_outcome *result,
-                                                 const struct cs_sim_outcome *base)
+int64_t cs_sim_outcome_other_engines(const struct cs_sim_outcome *result,
+                                     const struct cs_sim_outcome *base)
 {
     const cJSON *known = cs_json_at(base->report, "plans.most"), *plan;
-    struct cs_other_plans others = {0, 0};
+    int64_t others = 0;
     cJSON_ArrayForEach(plan, cs_json_at(result->report, "plans.most"))
     {
-        if (cJSON_GetObjectItemCaseSensitive(known, plan->string))
-            continue;
-        *(has_graph(known, plan->string) ? &others.engines : &others.work) +=
-            cs_json_whole(plan, 0);
+        if (!cJSON_GetObjectItemCaseSensitive(known, plan->string) &&
+            has_graph(known, plan->string))
+            others += cs_json_whole(plan, 0);
     }
     return others;
+}
+
+/* True if both runs had the same convolutions, or those of one are not known. */
+static bool did_same_work(const struct cs_sim_outcome *result, const struct cs_sim_outcome *base)
+{
+    const struct cs_sim_work work = cs_sim_work_compare(result, base);
+    return work.more == 0 && work.less == 0;
+}
+
+bool cs_sim_outcome_same_engines(const struct cs_sim_outcome *result,
+                                 const struct cs_sim_outcome *base)
+{
+    return cs_sim_outcome_ran(result) && did_same_work(result, base) &&
+           cs_sim_outcome_other_engines(result, base) == 0;
+}
+
+enum cs_sim_fit cs_sim_outcome_fit(const struct cs_sim_outcome *result,
+                                   const struct cs_sim_outcome *base, int64_t memory)
+{
+    if (cs_sim_outcome_out_of_memory(result))
+        return CS_SIM_FIT_NO;
+    if (!cs_sim_outcome_ran(result) || !cs_sim_outcome_used_gpu(result) || !result->planned)
+        return CS_SIM_FIT_NONE;
+    if (!did_same_work(result, base))
+        return CS_SIM_FIT_ADAPTS;
+    return cs_sim_outcome_failures(result) == 0 && result->needed <= memory / 100 * SURE_PERCENT
+               ? CS_SIM_FIT_YES
+               : CS_SIM_FIT_MAY_FAIL;
 }
 
 /* Adds "item count" to a list, or "..." if that does not fit. False: the list is full. */

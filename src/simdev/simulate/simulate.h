@@ -14,15 +14,16 @@ struct cs_text;
 enum {
     CS_VARY_NAME = 32,
     CS_VARY_TEXT = 64, /* bytes of a value */
-    CS_VARY_VALUES = 64
+    CS_VARY_VALUES = 64,
+    CS_VARY_TRIALS = 64 /* values of a range that are tried, at most */
 };
 
-/* The value of option --vary: "NAME=V1,V2,..." or "NAME=LO..HI". */
+/* The value of option --vary: "NAME=V1,V2,..." or "NAME=LO..HI:STEP". */
 struct cs_vary {
     char name[CS_VARY_NAME];
     size_t values; /* 0: a range */
     char value[CS_VARY_VALUES][CS_VARY_TEXT];
-    int64_t low, high;
+    int64_t low, high, step; /* `high` is a whole number of steps above `low` */
 };
 
 /* Reads the value of --vary. Returns NULL, or the reason why it is not allowed. */
@@ -30,7 +31,7 @@ const char *cs_vary_parse(const char *text, struct cs_vary *vary_p);
 
 struct cs_simulate_options {
     const char *device, *preset, *cudnn, *library, *keep, *html, *baseline;
-    double tolerance;       /* of `baseline`, in percent */
+    double tolerance;       /* of `baseline` and of ranges of `vary`, in percent */
     int64_t capacity, fits; /* 0: the profile's */
     int64_t context;        /* -1: the profile's */
     int cuda, jobs, gpus;
@@ -71,19 +72,15 @@ struct cJSON *cs_sim_program_command(const struct cs_sim_program *program);
 void cs_sim_answer_verdict(const struct cs_sim_program *program, const struct cs_sim_pair *pair,
                            enum cs_side side, struct cs_text *text);
 
-/* The answer to the question whether the run of a side fits into the memory of its GPU. */
-enum cs_sim_fit {
-    CS_SIM_FIT_YES,
-    CS_SIM_FIT_MAY_FAIL, /* it runs here, and needs more than 95 % of the memory */
-    CS_SIM_FIT_NO,
-    CS_SIM_FIT_NONE /* nothing was measured */
-};
-
 /* Returns whether the run of a side fits. Appends the answer to `text`, with the memory that is
  * needed, present and spare, or with the verdict. */
 enum cs_sim_fit cs_sim_answer_fits(const struct cs_sim_program *program,
                                    const struct cs_sim_pair *pair, enum cs_side side,
                                    struct cs_text *text);
+
+/* Appends to `text` how the work of the program differs with the library, for example a larger
+ * batch. Appends nothing if it does the same work. */
+void cs_sim_answer_work(const struct cs_sim_pair *pair, struct cs_text *text);
 
 /* Appends to `text` why the peak does not fall with the library. Appends nothing if it falls or
  * cannot be compared. `peak`: the contents of the peak with the library; NULL: not recorded. */
@@ -147,6 +144,27 @@ void cs_vary_free_command(char **command);
  * "name" of results: adds the members of docs/simulate.md to `object`, or nothing if fewer than two
  * names are numbers. */
 void cs_vary_add_growth(const struct cJSON *results, enum cs_side side, struct cJSON *object);
+
+/* A value that was tried on one side. */
+struct cs_vary_trial {
+    int64_t value, needed; /* `needed`: bytes with enough memory; -1: not known */
+    enum cs_sim_fit fit;
+};
+
+/* Tries a value: fills `needed` and `fit`. */
+typedef void cs_vary_try_fn(void *ctx, struct cs_vary_trial *trial);
+
+/* The largest values of a range, -1: not even the lowest. */
+struct cs_vary_largest {
+    int64_t fits;    /* clearly, or because the program adapts */
+    int64_t runs;    /* or may fail; not below `fits` */
+    int64_t failure; /* a value without an answer, which ended the search; -1: none */
+};
+
+/* Searches a range, to `tolerance` percent of the value or to one step. It assumes that larger
+ * values need more memory. `memory`: of the GPU, in bytes. */
+struct cs_vary_largest cs_vary_search(const struct cs_vary *vary, double tolerance, int64_t memory,
+                                      cs_vary_try_fn *try, void *ctx);
 
 /* Runs the program with the values, and prints the rows. `pair` has the device and the options of
  * all runs. Returns the status of the command. */

@@ -15,6 +15,7 @@
 #include <time.h>
 
 struct cJSON;
+struct cs_text;
 
 /* Temporary folders of a simulation, which SIGINT, SIGTERM and SIGHUP also remove. */
 
@@ -251,6 +252,7 @@ struct cs_sim_outcome {
     int64_t calls, tiled, extra_launches; /* of convolutions */
     int64_t untiled_ns, predicted_ns;     /* of all calls, lower ends of the predicted time */
     int64_t untiled_most_ns, predicted_most_ns; /* upper ends */
+    struct cJSON *work;                         /* of cs_sim_work_read */
 
     /* The smallest capacities, with the context, that cs_sim_pairs_smallest found. On the
      * first the program runs. On the second it also has the engines that it has with memory to
@@ -325,13 +327,48 @@ bool cs_sim_outcome_fits(const struct cs_sim_outcome *result);
  * refusals. */
 int64_t cs_sim_outcome_failures(const struct cs_sim_outcome *result);
 
-/* Convolutions that differ from those of `base`, the same program with memory to spare. */
-struct cs_other_plans {
-    int64_t engines; /* the same convolution on another engine */
-    int64_t work;    /* a convolution that `base` does not have: the program did other work */
+/* --- the work of a run: its distinct convolutions --- */
+
+/* Returns the convolutions of a run with their calls, {"forward 32x64x512x512 64x64x3x3": 2}: those
+ * of the program, not the tiles. NULL: some are not known, or memory is short. The caller deletes
+ * the object. */
+struct cJSON *cs_sim_work_read(const struct cs_sim_outcome *result);
+
+/* The work of a run compared with that of another one. All zeros if one of them is not known. */
+struct cs_sim_work {
+    int64_t more, less;         /* calls of convolutions that only this run, only the other has */
+    int64_t calls, other_calls; /* of all convolutions of this run, of the other */
+    int64_t batch, other_batch; /* that most of these calls have */
 };
-struct cs_other_plans cs_sim_outcome_other_plans(const struct cs_sim_outcome *result,
-                                                 const struct cs_sim_outcome *base);
+struct cs_sim_work cs_sim_work_compare(const struct cs_sim_outcome *result,
+                                       const struct cs_sim_outcome *other);
+
+/* Appends the difference, "batch 32 instead of 16, 11 instead of 19 calls of convolutions": first
+ * the other run's. */
+void cs_sim_work_put(const struct cs_sim_work *work, struct cs_text *text);
+
+/* --- how a run fares with the memory of its GPU: docs/will-it-fit.md has the same words --- */
+
+enum cs_sim_fit {
+    CS_SIM_FIT_YES,
+    CS_SIM_FIT_ADAPTS,   /* it runs: after a failed allocation it does other work */
+    CS_SIM_FIT_MAY_FAIL, /* it runs, but an allocation failed or it needs over 95 % of the memory */
+    CS_SIM_FIT_NO,       /* it does not run, because an allocation failed */
+    CS_SIM_FIT_NONE      /* nothing was measured */
+};
+
+/* Returns whether a run fits into `memory` bytes. `base`: the same program with memory to spare, or
+ * the run itself if it had that. */
+enum cs_sim_fit cs_sim_outcome_fit(const struct cs_sim_outcome *result,
+                                   const struct cs_sim_outcome *base, int64_t memory);
+
+/* Returns the number of convolutions that have another engine than in `base`. */
+int64_t cs_sim_outcome_other_engines(const struct cs_sim_outcome *result,
+                                     const struct cs_sim_outcome *base);
+
+/* True if it ran, with the same convolutions on the same engines as `base`. */
+bool cs_sim_outcome_same_engines(const struct cs_sim_outcome *result,
+                                 const struct cs_sim_outcome *base);
 
 /* Lists the names of one table of the report, such as "missing" or "reads_of_nothing_written.by",
  * with their counts. `text` gets the first ones as "name 3, other 1". Returns the number of names
@@ -402,13 +439,13 @@ static inline enum cs_side cs_sim_pair_judged(const struct cs_sim_pair *pair)
     return pair->chosen[CS_WITH] ? CS_WITH : CS_WITHOUT;
 }
 
-/* True if both sides ran with memory to spare, the run with the library had convolutions, and its
- * peak is less than 1 % lower. */
+/* True if both sides ran with memory to spare and did the same work, the run with the library had
+ * convolutions, and its peak is less than 1 % lower. */
 bool cs_sim_pair_gains_nothing(const struct cs_sim_pair *pair);
 
-/* Counts the convolutions of a side that differ from those with memory to spare; zeros if it had
- * that. */
-struct cs_other_plans cs_sim_pair_others(const struct cs_sim_pair *pair, enum cs_side side);
+/* Compares the work of the run without the library with that of the run with it. All zeros if one
+ * of them failed or was not made. */
+struct cs_sim_work cs_sim_pair_work(const struct cs_sim_pair *pair);
 
 /* Returns the reference for a run's plans: `base`, or the run itself if it had memory to spare. */
 const struct cs_sim_outcome *cs_sim_pair_base(const struct cs_sim_pair *pair, enum cs_side side);

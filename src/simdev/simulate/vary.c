@@ -28,25 +28,37 @@ static const char *parse_list(const char *text, struct cs_vary *to)
     return to->values > 0 ? NULL : "values are missing";
 }
 
+/* Reads "LO..HI" or "LO..HI:STEP". Returns NULL, or the reason why it is not allowed. */
+static const char *parse_range(const char *text, struct cs_vary *to)
+{
+    int end = 0, step = 0;
+    const int numbers = sscanf(text, "%18" SCNd64 "..%18" SCNd64 "%n:%18" SCNd64 "%n", &to->low,
+                               &to->high, &end, &to->step, &step);
+    if (numbers == 2)
+        to->step = 1;
+    if (strspn(text, "0123456789.:") < strlen(text) || numbers < 2 ||
+        text[numbers == 3 ? step : end] || to->low >= to->high)
+        return "a range is LO..HI or LO..HI:STEP, in whole numbers";
+    if (to->step < 1 || to->step > to->high - to->low)
+        return "the step of a range is at least 1 and at most its length";
+    to->high -= (to->high - to->low) % to->step;
+    return NULL;
+}
+
 const char *cs_vary_parse(const char *text, struct cs_vary *to)
 {
     const size_t length = strcspn(text, "=");
     const char *values = text + length + 1;
-    int end = 0;
     *to = (struct cs_vary){.values = 0};
     if (text[length] != '=' || length == 0 || length >= sizeof to->name)
-        return "NAME=V1,V2,... or NAME=LO..HI is expected";
+        return "NAME=V1,V2,... or NAME=LO..HI:STEP is expected";
     for (size_t i = 0; i < length; i++)
         if (!isalnum((unsigned char)text[i]) && text[i] != '_')
             return "a name consists of letters, digits and _";
     snprintf(to->name, sizeof to->name, "%.*s", (int)length, text);
     if (!strstr(values, ".."))
         return parse_list(values, to);
-    if (strspn(values, "0123456789.") < strlen(values) ||
-        sscanf(values, "%18" SCNd64 "..%18" SCNd64 "%n", &to->low, &to->high, &end) != 2 ||
-        values[end] || to->low >= to->high)
-        return "a range is LO..HI, two whole numbers";
-    return NULL;
+    return parse_range(values, to);
 }
 
 /* --- the command --- */
@@ -162,7 +174,8 @@ struct search {
     struct cs_simulation *simulation;
     const struct cs_sim_pair *pair;
     const struct cs_vary *vary;
-    char **command; /* with {NAME} in it */
+    char **command;   /* with {NAME} in it */
+    double tolerance; /* of a range, in percent */
     cJSON *results;
     cJSON *answer; /* the JSON without its rows: for each side the growth and the largest value */
     int status;
@@ -175,11 +188,14 @@ static const cJSON *add_result(struct search *search, const struct cs_sim_pair *
     cJSON *result = cs_sim_answer(search->simulation, pair, true);
     cJSON_AddStringToObject(result, "name", value);
     cs_json_add(search->results, NULL, result);
-    if (cJSON_IsNull(cs_json_at(result, "fits"))) {
-        cs_cli_complain("simulate: %s=%s: %s", search->vary->name, value,
-                        cs_json_text(result, "why"));
+    for (int side = 0; side < CS_SIDES; side++) {
+        const cJSON *run = cs_json_at(result, cs_side_names[side]);
+        if (!cJSON_IsNull(cs_json_at(run, "fits")))
+            continue;
+        cs_cli_complain("simulate: %s=%s %s: %s", search->vary->name, value, cs_side_names[side],
+                        cs_json_text(run, "fits_why"));
         cs_sim_pair_show_output(pair);
-        search->status = CS_CLI_NONE;
+        break;
     }
     return result;
 }
@@ -212,100 +228,171 @@ static const cJSON *run_value(struct search *search, const char *value)
 static void run_list(struct search *search)
 {
     for (size_t i = 0; i < search->vary->values; i++) {
-        const cJSON *result = run_value(search, search->vary->value[i]);
-        if (!result) {
+        const cJSON *result = run_value(search, search->vary->value[i]),
+                    *fits = cs_json_at(result, "fits");
+        if (!result || cJSON_IsNull(fits))
             search->status = CS_CLI_NONE;
-            return;
-        }
-        if (search->status == CS_CLI_OK && !cJSON_IsTrue(cs_json_at(result, "fits")))
+        else if (search->status == CS_CLI_OK && !cJSON_IsTrue(fits))
             search->status = CS_CLI_NO;
+        if (!result)
+            return;
     }
 }
 
 /* --- the largest value that fits --- */
 
-/* A value that was tried. */
-struct trial {
-    int64_t value, needed; /* `needed`: -1: not known */
-    bool fits;
+/* The state of the search of a range on one side. */
+struct range {
+    const struct cs_vary *vary;
+    double tolerance;
+    int64_t memory;
+    cs_vary_try_fn *try;
+    void *ctx;
+    struct cs_vary_trial trial[CS_VARY_TRIALS];
+    size_t trials;
 };
 
-/* Runs the program with the value, unless a result has it. *trial_p gets the outcome of the side.
- * False: no answer. */
-static bool try_value(struct search *search, enum cs_side side, int64_t value,
-                      struct trial *trial_p)
+/* Returns the trial of a value, which is made unless it was tried. */
+static const struct cs_vary_trial *try_value(struct range *range, int64_t value)
 {
+    size_t i = 0;
+    while (i < range->trials && range->trial[i].value != value)
+        i++;
+    if (i == range->trials) {
+        range->trial[i] = (struct cs_vary_trial){.value = value};
+        range->try(range->ctx, &range->trial[i]);
+        range->trials++;
+    }
+    return &range->trial[i];
+}
+
+/* True if a value with that outcome counts: all that run, or only those that fit clearly. */
+static bool is_good(const struct cs_vary_trial *trial, bool clearly)
+{
+    return trial->fit == CS_SIM_FIT_YES || trial->fit == CS_SIM_FIT_ADAPTS ||
+           (!clearly && trial->fit == CS_SIM_FIT_MAY_FAIL);
+}
+
+/* Returns the value to try between `good` and `bad`: where the line between them reaches the
+ * memory, or the middle if that is next to one of them, not known, or `halve`. */
+static int64_t next_value(const struct range *range, const struct cs_vary_trial *good,
+                          const struct cs_vary_trial *bad, bool halve)
+{
+    const int64_t step = range->vary->step, steps = (bad->value - good->value) / step;
+    const double rise = (double)(bad->needed - good->needed),
+                 part = (double)(range->memory - good->needed) / rise;
+    int64_t at = steps / 2;
+    if (!halve && good->needed >= 0 && rise > 0 && part > 0 && part * (double)steps >= 1 &&
+        part < 1)
+        at = (int64_t)(part * (double)steps);
+    return good->value + step * at;
+}
+
+/* Finds the largest good value. *largest_p: -1: not even the lowest. Every second trial halves the
+ * rest, because the memory may not grow in a line. Returns the value that has no answer, with
+ * which the search ends; -1: none. */
+static int64_t find_largest(struct range *range, bool clearly, int64_t *largest_p)
+{
+    const struct cs_vary_trial *good = try_value(range, range->vary->low), *bad;
+    *largest_p = -1;
+    if (good->fit == CS_SIM_FIT_NONE)
+        return good->value;
+    if (!is_good(good, clearly))
+        return -1;
+    *largest_p = good->value;
+    bad = try_value(range, range->vary->high);
+    for (bool halve = false; bad->fit != CS_SIM_FIT_NONE; halve = !halve) {
+        for (size_t i = 0; i < range->trials; i++) {
+            const struct cs_vary_trial *trial = &range->trial[i];
+            if (is_good(trial, clearly) && trial->value > good->value)
+                good = trial;
+            if (!is_good(trial, clearly) && trial->value < bad->value && trial->value > good->value)
+                bad = trial;
+        }
+        *largest_p = good->value;
+        const double rest = (double)(bad->value - good->value),
+                     least = (double)good->value * range->tolerance / 100;
+        if (rest <= (double)range->vary->step || rest <= least || range->trials == CS_VARY_TRIALS)
+            return -1;
+        bad = try_value(range, next_value(range, good, bad, halve));
+        if (is_good(bad, clearly))
+            bad = try_value(range, range->vary->high);
+    }
+    return bad->value;
+}
+
+struct cs_vary_largest cs_vary_search(const struct cs_vary *vary, double tolerance, int64_t memory,
+                                      cs_vary_try_fn *try, void *ctx)
+{
+    struct range range = {
+        .vary = vary, .tolerance = tolerance, .memory = memory, .try = try, .ctx = ctx};
+    struct cs_vary_largest largest;
+    largest.failure = find_largest(&range, false, &largest.runs);
+    largest.fits = -1;
+    if (largest.failure < 0)
+        largest.failure = find_largest(&range, true, &largest.fits);
+    return largest;
+}
+
+/* The search of one side. */
+struct side_search {
+    struct search *search;
+    enum cs_side side;
+};
+
+/* Runs the program with the value, unless a result has it (cs_vary_try_fn). */
+static void run_trial(void *ctx, struct cs_vary_trial *trial)
+{
+    const struct side_search *of = ctx;
+    const char *const answers[] = {[CS_SIM_FIT_YES] = "yes",
+                                   [CS_SIM_FIT_ADAPTS] = "adapts",
+                                   [CS_SIM_FIT_MAY_FAIL] = "may fail",
+                                   [CS_SIM_FIT_NO] = "no"};
     char name[CS_VARY_TEXT];
     const cJSON *result;
-    snprintf(name, sizeof name, "%" PRId64, value);
-    cJSON_ArrayForEach(result, search->results)
+    snprintf(name, sizeof name, "%" PRId64, trial->value);
+    cJSON_ArrayForEach(result, of->search->results)
     {
         if (strcmp(cs_json_text(result, "name"), name) == 0)
             break;
     }
     if (!result)
-        result = run_value(search, name);
-    if (!result || cJSON_IsNull(cs_json_at(result, "fits")))
-        return false;
-    const cJSON *of_side = cs_json_at(result, cs_side_names[side]);
-    *trial_p = (struct trial){value, cs_json_whole_at(of_side, "needed", -1),
-                              cJSON_IsTrue(cs_json_at(of_side, "fits"))};
-    return true;
+        result = run_value(of->search, name);
+    const cJSON *side = cs_json_at(result, cs_side_names[of->side]);
+    const char *answer = cs_json_text(side, "answer");
+    int fit = CS_SIM_FIT_YES;
+    while (fit < CS_SIM_FIT_NONE && !(answer && strcmp(answer, answers[fit]) == 0))
+        fit++;
+    trial->fit = (enum cs_sim_fit)fit;
+    trial->needed = cs_json_whole_at(side, "needed", -1);
 }
 
-/* Guesses the largest value that fits, between `yes`, which fits, and `no`, which does not: where
- * the line between them reaches the memory. Returns the middle if that is not known. */
-static int64_t guess_value(const struct trial *yes, const struct trial *no, int64_t memory)
+/* Adds the largest values of a side to the answer. Returns the status of the side. */
+static int add_largest(struct search *search, enum cs_side side)
 {
-    const double rise = (double)(no->needed - yes->needed),
-                 part = (double)(memory - yes->needed) / rise;
-    if (yes->needed < 0 || rise <= 0 || part < 0 || part > 1)
-        return yes->value + (no->value - yes->value) / 2;
-    return yes->value + (int64_t)(part * (double)(no->value - yes->value));
+    cJSON *answer = cJSON_GetObjectItem(search->answer, cs_side_names[side]);
+    const struct cs_vary_largest largest =
+        cs_vary_search(search->vary, search->tolerance, search->pair->memory, run_trial,
+                       &(struct side_search){search, side});
+    if (largest.fits >= 0)
+        cJSON_AddNumberToObject(answer, "largest", (double)largest.fits);
+    if (largest.runs >= 0)
+        cJSON_AddNumberToObject(answer, "largest_may_fail", (double)largest.runs);
+    if (largest.failure >= 0)
+        cJSON_AddNumberToObject(answer, "no_answer", (double)largest.failure);
+    return largest.failure >= 0 ? CS_CLI_NONE : largest.runs >= 0 ? CS_CLI_OK : CS_CLI_NO;
 }
 
-/* Finds the largest value of the range that fits. *largest_p is one lower than the range if none
- * fits. Every second trial halves the rest of the range, because the memory may not grow in a line.
- * False: no answer. */
-static bool find_largest(struct search *search, enum cs_side side, int64_t *largest_p)
-{
-    struct trial yes, no, next;
-    if (!try_value(search, side, search->vary->low, &yes))
-        return false;
-    *largest_p = search->vary->low - 1;
-    if (!yes.fits)
-        return true;
-    if (!try_value(search, side, search->vary->high, &no))
-        return false;
-    if (no.fits)
-        yes = no;
-    for (bool halve = false; no.value - yes.value > 1; halve = !halve) {
-        int64_t at = halve ? yes.value + (no.value - yes.value) / 2
-                           : guess_value(&yes, &no, search->pair->memory);
-        at = at <= yes.value ? yes.value + 1 : at >= no.value ? no.value - 1 : at;
-        if (!try_value(search, side, at, &next))
-            return false;
-        *(next.fits ? &yes : &no) = next;
-    }
-    *largest_p = yes.value;
-    return true;
-}
-
-/* Finds the largest value that fits for each chosen side, and sets the status. */
+/* Searches the range on each chosen side. The status is that of the judged side. */
 static void search_range(struct search *search)
 {
     const enum cs_side judged = cs_sim_pair_judged(search->pair);
-    for (int side = 0; side < CS_SIDES && search->status != CS_CLI_NONE; side++) {
-        int64_t largest;
+    for (int side = 0; side < CS_SIDES && !cs_interrupted(); side++) {
         if (!search->pair->chosen[side])
             continue;
-        if (!find_largest(search, (enum cs_side)side, &largest))
-            search->status = CS_CLI_NONE;
-        else if (largest >= search->vary->low)
-            cJSON_AddNumberToObject(cJSON_GetObjectItem(search->answer, cs_side_names[side]),
-                                    "largest", (double)largest);
-        else if (side == (int)judged)
-            search->status = CS_CLI_NO;
+        const int status = add_largest(search, (enum cs_side)side);
+        if (side == (int)judged)
+            search->status = status;
     }
 }
 
@@ -329,19 +416,29 @@ static void print_growth(const struct search *search, enum cs_side side)
                    square ? " * " : "", square ? name : "");
 }
 
+/* Prints the largest values of a range, with the reason if there are none. */
 static void print_largest(const struct search *search, enum cs_side side)
 {
     const struct cs_vary *vary = search->vary;
-    const int64_t largest = cs_sim_answer_number(search->answer, side, "largest");
+    const int64_t fits = cs_sim_answer_number(search->answer, side, "largest"),
+                  runs = cs_sim_answer_number(search->answer, side, "largest_may_fail"),
+                  failure = cs_sim_answer_number(search->answer, side, "no_answer");
     char bytes[CS_BYTES_TEXT];
     printf("largest %s that fits in %s %s: ", vary->name,
            cs_table_bytes_text(bytes, search->pair->memory), cs_side_names[side]);
-    if (largest >= 0)
-        printf("%" PRId64 "%s\n", largest, largest == vary->high ? ", the end of the range" : "");
-    else if (search->status == CS_CLI_NONE)
-        puts("no answer");
+    if (failure >= 0)
+        printf("no answer, because %s=%" PRId64 " has none", vary->name, failure);
+    else if (fits >= 0)
+        printf("%" PRId64 "%s", fits, fits == vary->high ? ", the end of the range" : "");
     else
-        printf("none: %" PRId64 " does not fit\n", vary->low);
+        printf("none, %" PRId64 " %s", vary->low, runs >= 0 ? "may fail" : "does not fit");
+    if (failure >= 0 && runs >= 0)
+        printf(". Of the values that were tried, %" PRId64 " runs", runs);
+    if (failure >= 0 && vary->step == 1)
+        printf(". If only multiples are allowed: --vary %s=LO..HI:8", vary->name);
+    if (failure < 0 && runs > fits)
+        printf("; up to %" PRId64 " it may fail", runs);
+    putchar('\n');
 }
 
 /* Prints the rows, the growth and the largest values. False: memory is short. */
@@ -361,7 +458,9 @@ static bool print_answer(struct search *search, enum cs_format format)
         return false;
     if (format == CS_FORMAT_CSV)
         return true;
-    putchar('\n');
+    puts("\nThe figures are those with enough memory. The columns `fits` are about the memory of "
+         "the "
+         "GPU.\n");
     for (int side = 0; side < CS_SIDES; side++)
         if (chosen[side])
             print_growth(search, (enum cs_side)side);
@@ -382,9 +481,12 @@ static bool put_page(const void *state, FILE *out)
         return false;
     cJSON_ArrayForEach(result, search->results)
     {
+        const char *answer = cs_json_text(result, "answer");
         row[rows++] = (struct cs_bar_row){
             .name = cs_json_text(result, "name"),
-            .detail = cJSON_IsTrue(cs_json_at(result, "fits")) ? "fits" : "does not fit",
+            .detail = strcmp(answer, "yes") == 0  ? "fits"
+                      : strcmp(answer, "no") == 0 ? "does not fit"
+                                                  : answer,
             .without = cs_max(cs_sim_answer_number(result, CS_WITHOUT, "needed"), 0),
             .with = cs_max(cs_sim_answer_number(result, CS_WITH, "needed"), 0)};
     }
@@ -403,6 +505,7 @@ int cs_vary_run(struct cs_simulation *simulation, const struct cs_simulate_optio
     struct search search = {.simulation = simulation,
                             .pair = pair,
                             .vary = &options->vary,
+                            .tolerance = options->tolerance,
                             .command = simulation->program.command,
                             .results = cJSON_CreateArray(),
                             .answer = cJSON_CreateObject(),

@@ -42,8 +42,7 @@ static void put_result(const struct cs_sim_outcome *r, const struct cs_sim_outco
 {
     put("pid", r->pid);
     put("missing_bytes", r->missing_bytes);
-    put("other engines", cs_sim_outcome_other_plans(r, base).engines);
-    put("other work", cs_sim_outcome_other_plans(r, base).work);
+    put("other engines", cs_sim_outcome_other_engines(r, base));
     put("out of memory", cs_sim_outcome_out_of_memory(r));
 }
 
