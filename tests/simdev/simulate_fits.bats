@@ -165,8 +165,8 @@ END
     simulate --vary n=1,x -- python3 linear.py '{n}'
     expect_status 3
     expect_line simulate.err 'n=x without: No answer\. Failed with status 1'
-    simulate --vary n=x --html page.html -- python3 linear.py '{n}'
-    expect_equal "bars" "$(sed -nE 's/.*class="name">(.*)<\/small>.*/\1/p' page.html | xargs)" 'x<small>no answer'
+    simulate --vary n=1,x --html page.html -- python3 linear.py '{n}'
+    expect_equal "bars" "$(sed -nE 's/.*class="name">(.*)<\/small>.*/\1/p' page.html | xargs)" '1<small>fits x<small>no answer'
 }
 
 @test "--vary with a range: the largest value that fits, as single runs find it" {
@@ -174,7 +174,7 @@ END
     simulate --vary n=1..64 --fits 300MiB --context 37MiB --keep kept --only without -- python3 linear.py '{n}'
     expect_status 0
     expect_line simulate.out '^largest n that fits in 300 MiB without: 14; up to 16 it may fail$'
-    expect_true "few starts" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l) <= 10"
+    expect_true "few starts" "$(find kept -maxdepth 1 -name 'forked-from-*' | wc -l) <= 8"
     simulate --fits 300MiB --context 37MiB --only without -- python3 linear.py 14
     expect_line simulate.out '^without     Yes: '
     simulate --fits 300MiB --context 37MiB --only without -- python3 linear.py 16
@@ -188,7 +188,7 @@ END
     expect_status 1
     expect_line simulate.out ': none, 40 does not fit$'
     simulate --vary n=4..44:8 --fits 300MiB --context 37MiB --only without --html page.html -- python3 linear.py '{n}'
-    expect_equal "values" "$(sed -nE 's/.*class="name">([0-9]+)<small>.*/\1/p' page.html | xargs)" "4 12 20 44"
+    expect_equal "values" "$(sed -nE 's/.*class="name">([0-9]+)<small>.*/\1/p' page.html | sort -n | xargs)" "4 12 20 28 44"
 }
 
 # bats test_tags=quick

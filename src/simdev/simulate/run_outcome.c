@@ -23,10 +23,6 @@ bool cs_sim_progress_read(const char *folder, struct cs_sim_progress *progress)
     return good;
 }
 
-enum {
-    SURE_PERCENT = 95 /* of the memory; above this, fragmentation decides on a real GPU */
-};
-
 static int64_t number_of(const cJSON *object, const char *way)
 {
     return cs_json_whole_at(object, way, -1);
@@ -307,7 +303,7 @@ enum cs_sim_fit cs_sim_outcome_fit(const struct cs_sim_outcome *result,
         return CS_SIM_FIT_NONE;
     if (!did_same_work(result, base))
         return CS_SIM_FIT_ADAPTS;
-    return cs_sim_outcome_failures(result) == 0 && result->needed <= memory / 100 * SURE_PERCENT
+    return cs_sim_outcome_failures(result) == 0 && result->needed <= memory / 100 * CS_SIM_SURE_PERCENT
                ? CS_SIM_FIT_YES
                : CS_SIM_FIT_MAY_FAIL;
 }

@@ -349,6 +349,10 @@ void cs_sim_work_put(const struct cs_sim_work *work, struct cs_text *text);
 
 /* --- how a run fares with the memory of its GPU: docs/will-it-fit.md has the same words --- */
 
+enum {
+    CS_SIM_SURE_PERCENT = 95 /* of the memory; above this, fragmentation decides on a real GPU */
+};
+
 enum cs_sim_fit {
     CS_SIM_FIT_YES,
     CS_SIM_FIT_ADAPTS,   /* it runs: after a failed allocation it does other work */

@@ -273,19 +273,26 @@ static bool is_good(const struct cs_vary_trial *trial, bool clearly)
            (!clearly && trial->fit == CS_SIM_FIT_MAY_FAIL);
 }
 
-/* Returns the value to try between `good` and `bad`: where the line between them reaches the
- * memory, or the middle if that is next to one of them, not known, or `halve`. */
-static int64_t next_value(const struct range *range, const struct cs_vary_trial *good,
-                          const struct cs_vary_trial *bad, bool halve)
+/* Returns how many steps two neighbours in the result may be apart. */
+static int64_t tolerated_steps(const struct range *range, int64_t value)
 {
-    const int64_t step = range->vary->step, steps = (bad->value - good->value) / step;
+    const double steps = (double)value * range->tolerance / 100 / (double)range->vary->step;
+    return cs_max(1, (int64_t)steps);
+}
+
+/* Returns the value to try between `good` and `bad`: the middle if `halve`, else where the line
+ * between them reaches `memory`, but not next to one of them. */
+static int64_t next_value(const struct range *range, const struct cs_vary_trial *good,
+                          const struct cs_vary_trial *bad, int64_t memory, bool halve)
+{
+    const int64_t step = range->vary->step, steps = (bad->value - good->value) / step,
+                  least = tolerated_steps(range, good->value);
     const double rise = (double)(bad->needed - good->needed),
-                 part = (double)(range->memory - good->needed) / rise;
+                 part = (double)(memory - good->needed) / rise;
     int64_t at = steps / 2;
-    if (!halve && good->needed >= 0 && rise > 0 && part > 0 && part * (double)steps >= 1 &&
-        part < 1)
-        at = (int64_t)(part * (double)steps);
-    return good->value + step * at;
+    if (!halve && good->needed >= 0 && rise > 0 && part >= 0 && part <= 1)
+        at = cs_max(least, cs_min((int64_t)(part * (double)steps), steps - least));
+    return good->value + step * cs_max(1, cs_min(at, steps - 1));
 }
 
 /* Finds the largest good value. *largest_p: -1: not even the lowest. Every second trial halves the
@@ -293,6 +300,7 @@ static int64_t next_value(const struct range *range, const struct cs_vary_trial 
  * which the search ends; -1: none. */
 static int64_t find_largest(struct range *range, bool clearly, int64_t *largest_p)
 {
+    const int64_t memory = clearly ? range->memory / 100 * CS_SIM_SURE_PERCENT : range->memory;
     const struct cs_vary_trial *good = try_value(range, range->vary->low), *bad;
     *largest_p = -1;
     if (good->fit == CS_SIM_FIT_NONE)
@@ -310,11 +318,10 @@ static int64_t find_largest(struct range *range, bool clearly, int64_t *largest_
                 bad = trial;
         }
         *largest_p = good->value;
-        const double rest = (double)(bad->value - good->value),
-                     least = (double)good->value * range->tolerance / 100;
-        if (rest <= (double)range->vary->step || rest <= least || range->trials == CS_VARY_TRIALS)
+        if (bad->value - good->value <= range->vary->step * tolerated_steps(range, good->value) ||
+            range->trials == CS_VARY_TRIALS)
             return -1;
-        bad = try_value(range, next_value(range, good, bad, halve));
+        bad = try_value(range, next_value(range, good, bad, memory, halve));
         if (is_good(bad, clearly))
             bad = try_value(range, range->vary->high);
     }
