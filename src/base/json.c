@@ -25,9 +25,7 @@ static void put_text(struct cs_json *json, const char *text)
     }
 }
 
-/* Returns the bytes of the UTF-8 character at the start of `from` (RFC 3629, 4), 1 for a NUL, 0 for
- * an invalid character. */
-static size_t utf8_length(const char *from)
+size_t cs_json_utf8(const char *from)
 {
     const unsigned char *text = (const unsigned char *)from;
     unsigned char least = 0x80, most = 0xbf; /* of the next byte */
@@ -51,7 +49,7 @@ static size_t utf8_length(const char *from)
 /* Escapes one character of a string. Returns the bytes of `text` that it consumed. */
 static size_t escape_character(const char *text, char out[LONGEST])
 {
-    size_t length = utf8_length(text);
+    size_t length = cs_json_utf8(text);
     unsigned char first = (unsigned char)text[0];
     if (first == '"' || first == '\\') {
         snprintf(out, LONGEST, "\\%c", first);

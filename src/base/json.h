@@ -24,6 +24,10 @@ void cs_json_null(struct cs_json *json, const char *key);
 /* Text is UTF-8. Bytes that are not valid UTF-8 are written as Latin-1. */
 void cs_json_string(struct cs_json *json, const char *key, const char *text);
 
+/* Returns the bytes of the UTF-8 character at the start of `from` (RFC 3629, 4), 1 for a NUL, 0 for
+ * an invalid character. */
+size_t cs_json_utf8(const char *from);
+
 /* Ends a line and indents the next one by `indent` blanks. */
 void cs_json_line(struct cs_json *json, int indent);
 

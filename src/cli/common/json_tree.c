@@ -1,6 +1,7 @@
 /* Checks every allocation of libcjson, and the range of numbers. */
 #include "cli/common/json_tree.h"
 
+#include "base/json.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,11 +35,24 @@ bool cs_json_complete(void)
     return complete;
 }
 
+void cs_json_put_character(const char **text_p, FILE *out)
+{
+    const size_t length = cs_json_utf8(*text_p);
+    const unsigned char byte = (unsigned char)**text_p;
+    if (length > 0)
+        fwrite(*text_p, 1, length, out);
+    else
+        fprintf(out, "%c%c", 0xc0 | byte >> 6, 0x80 | (byte & 0x3f));
+    *text_p += length > 0 ? length : 1;
+}
+
 static bool print_tree(cJSON *root, char *text, FILE *out)
 {
     cJSON_Delete(root);
+    for (const char *at = text; at && *at;)
+        cs_json_put_character(&at, out);
     if (text)
-        fprintf(out, "%s\n", text);
+        fputc('\n', out);
     cJSON_free(text);
     return text != NULL;
 }

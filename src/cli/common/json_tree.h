@@ -27,6 +27,10 @@ void cs_json_add(struct cJSON *parent, const char *name, struct cJSON *item);
 /* True if every allocation since cs_json_begin() succeeded. */
 bool cs_json_complete(void);
 
+/* Writes one character of a text that should be UTF-8, and advances behind it. An invalid byte is
+ * written as Latin-1, as cs_json_string does. */
+void cs_json_put_character(const char **text_p, FILE *out);
+
 /* Writes `root` with an end of line and deletes it. False: memory was lacking, nothing is written.
  */
 bool cs_json_print(struct cJSON *root, FILE *out);

@@ -2,6 +2,7 @@
  * security policy forbids every request. Without its script it shows the same. Style and script are
  * page.css and page.js. */
 #include "cli/common/page.h"
+#include "cli/common/json_tree.h"
 
 #include "base/checked.h"
 #include <math.h>
@@ -31,12 +32,13 @@ void cs_page_text(const char *text, FILE *out)
 {
     static const char *const entity[] = {
         ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
-    for (; *text; text++) {
+    while (*text) {
         const unsigned char byte = (unsigned char)*text;
-        if (byte < sizeof entity / sizeof *entity && entity[byte])
+        if (byte < sizeof entity / sizeof *entity && entity[byte]) {
             fputs(entity[byte], out);
-        else
-            fputc(byte, out);
+            text++;
+        } else
+            cs_json_put_character(&text, out);
     }
 }
 

@@ -198,6 +198,7 @@ static bool start_run(int connection, char *message, size_t bytes, void (*reload
     const pid_t parent = getpid();
     const pid_t pid = fork_quietly();
     if (pid == 0) {
+        setpgid(0, 0); /* a run gets only its own signals */
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent)
             _exit(1);

@@ -174,6 +174,21 @@ static void print_head(const struct cs_simulation *simulation, const struct cs_s
                program->folder);
 }
 
+/* Prints the options of the library in force, except defaults. */
+static void print_options(const cJSON *options)
+{
+    const char *between = "options     ";
+    const cJSON *option;
+    cJSON_ArrayForEach(option, options)
+    {
+        printf("%s%s = ", between, option->string);
+        cs_cli_put(option->valuestring, stdout);
+        between = ", ";
+    }
+    if (options)
+        putchar('\n');
+}
+
 static void print_notes(const cJSON *result)
 {
     const cJSON *note;
@@ -191,6 +206,7 @@ void cs_sim_answer_print(const struct cs_simulation *simulation, const struct cs
 {
     char bytes[CS_BYTES_TEXT];
     print_head(simulation, pair, result);
+    print_options(cs_json_at(result, "options"));
     print_figures(result, "");
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side])

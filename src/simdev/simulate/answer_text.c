@@ -101,6 +101,18 @@ static void put_pressure(const struct cs_sim_pair *pair, enum cs_side side, stru
     cs_text_put(text, ".");
 }
 
+/* Puts why the GPU may not have been used. */
+static void put_unused(const struct cs_sim_outcome *result, struct cs_text *text)
+{
+    if (result->idle > 1)
+        cs_text_put(text,
+                    "%d processes found the GPU, and none used it. Its children may have failed: "
+                    "--keep DIR keeps their output.",
+                    result->idle);
+    else
+        cs_text_put(text, "Found the GPU, but ran on the CPU. Is the model moved to cuda?");
+}
+
 void cs_sim_answer_verdict(const struct cs_sim_program *program, const struct cs_sim_pair *pair,
                            enum cs_side side, struct cs_text *text)
 {
@@ -112,7 +124,7 @@ void cs_sim_answer_verdict(const struct cs_sim_program *program, const struct cs
     else if (!result->used)
         cs_text_put(text, "Ended without a call of CUDA, so there are no figures.");
     else if (!cs_sim_outcome_used_gpu(result))
-        cs_text_put(text, "Found the GPU, but ran on the CPU. Is the model moved to cuda?");
+        put_unused(result, text);
     else if (!result->planned)
         cs_text_put(text,
                     "NO REAL cuDNN WAS USED: the sizes are from %s, and the figures may be far "
@@ -206,8 +218,9 @@ static void put_convolutions(const struct cs_sim_outcome *with, struct cs_text *
     if (with->tiled > 0) {
         cs_text_put(text,
                     "%" PRId64 " of %" PRId64 " convolutions are tiled, by %" PRId64
-                    " more launches, and the peak does not fall.",
-                    with->tiled, with->calls, with->extra_launches);
+                    " more launches, and the %s peak does not fall.",
+                    with->tiled, with->calls, with->extra_launches,
+                    with->allocated >= 0 ? "allocated" : "device");
         return;
     }
     cJSON_ArrayForEach(reason, cs_json_at(with->summary, "totals.not_tiled"))
@@ -222,26 +235,35 @@ static void put_convolutions(const struct cs_sim_outcome *with, struct cs_text *
     cs_text_put(text, "%s.", *before == ';' ? "" : before);
 }
 
-/* Returns why the workspace of a row of the peak is not smaller. The row begins with the text of
- * its convolution. */
+/* True if a row of the peak is about that convolution: "TEXT" or "TEXT, vae.py:312 forward". */
+static bool is_row_of(const char *row, const char *problem)
+{
+    const size_t length = strlen(problem);
+    return begins_with(row, problem) && (row[length] == '\0' || row[length] == ',');
+}
+
+/* Returns why the workspace of a row of the peak is not smaller. Several sites can have the same
+ * text: the one with the largest workspace counts. */
 static const char *reason_of(const char *row, const cJSON *summary)
 {
-    const cJSON *site, *reason;
+    const cJSON *site, *found = NULL, *reason;
     cJSON_ArrayForEach(site, cs_json_at(summary, "sites"))
     {
-        const char *problem = cs_json_text(site, "problem.text"),
-                   *id = cs_json_text(site, "reason");
-        if (!problem || !begins_with(row, problem))
-            continue;
-        cJSON_ArrayForEach(reason, cs_json_at(summary, "totals.not_tiled"))
-        {
-            const char *of = cs_json_text(reason, "id"), *text = cs_json_text(reason, "text");
-            if (id && of && text && strcmp(id, of) == 0)
-                return text;
-        }
-        return "it is tiled, and smaller tiles would take too much time";
+        const char *problem = cs_json_text(site, "problem.text");
+        if (problem && is_row_of(row, problem) &&
+            (!found ||
+             cs_json_whole_at(site, "reported", 0) > cs_json_whole_at(found, "reported", 0)))
+            found = site;
     }
-    return "its convolution is not known";
+    const char *id = cs_json_text(found, "reason");
+    cJSON_ArrayForEach(reason, cs_json_at(summary, "totals.not_tiled"))
+    {
+        const char *of = cs_json_text(reason, "id"), *text = cs_json_text(reason, "text");
+        if (id && of && text && strcmp(id, of) == 0)
+            return text;
+    }
+    return found ? "it is tiled, and smaller tiles would take too much time"
+                 : "its convolution is not known";
 }
 
 /* Puts the largest workspace of a peak, or if it has none that counts, its largest tensors. */
@@ -403,18 +425,12 @@ static void add_framework(cJSON *notes, const struct cs_sim_outcome *result)
                  "Allocated and reserved peaks are unknown, because no framework reported them.");
 }
 
-/* True if the program failed or did not use the device, for another reason than lack of memory. */
-static bool is_disturbed(const struct cs_sim_outcome *result)
-{
-    return !cs_sim_outcome_out_of_memory(result) && !(result->used && cs_sim_outcome_ran(result));
-}
-
 static bool was_short(const struct cs_sim_outcome *result)
 {
     return result->refused > 0 || result->retries > 0;
 }
 
-struct cJSON *cs_sim_answer_notes(const struct cs_sim_pair *pair, bool parallel)
+struct cJSON *cs_sim_answer_notes(const struct cs_sim_pair *pair)
 {
     const struct cs_sim_outcome *without = &pair->run[CS_WITHOUT].result,
                                 *with = &pair->run[CS_WITH].result,
@@ -425,12 +441,6 @@ struct cJSON *cs_sim_answer_notes(const struct cs_sim_pair *pair, bool parallel)
         notes,
         "CUDA's context takes %s of the GPU's memory for each process. To set it: --context SIZE",
         cs_table_bytes_text(bytes, pair->context));
-    if (pair->chosen[CS_WITHOUT] && pair->chosen[CS_WITH] && parallel &&
-        is_disturbed(without) != is_disturbed(with))
-        add_note(
-            notes,
-            "The two runs were parallel. If the program cannot run twice at the same time, for "
-            "example because of a fixed port: --jobs 1");
     if (!any->used)
         return notes;
     add_left_out(notes, any);

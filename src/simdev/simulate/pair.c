@@ -158,6 +158,41 @@ static size_t list_runs(struct cs_sim_pair *pair, size_t pairs, struct cs_sim_ru
     return runs;
 }
 
+/* Lists the runs that failed while the other one of their pair was made at the same time and ran.
+ */
+static size_t list_disturbed(struct cs_sim_pair *pair, size_t pairs, struct cs_sim_run **run)
+{
+    size_t runs = 0;
+    for (size_t i = 0; i < pairs; i++) {
+        struct cs_sim_run *without = &pair[i].run[CS_WITHOUT], *with = &pair[i].run[CS_WITH];
+        const bool failed = cs_sim_outcome_disturbed(&without->result);
+        if (pair[i].chosen[CS_WITHOUT] && pair[i].chosen[CS_WITH] &&
+            failed != cs_sim_outcome_disturbed(&with->result))
+            run[runs++] = failed ? without : with;
+    }
+    return runs;
+}
+
+/* Makes the runs that failed again, one after the other: the program may listen on a fixed port, or
+ * write a fixed file. False after printing the reason. */
+static bool repeat_disturbed(struct cs_simulation *simulation, struct cs_sim_pair *pair,
+                             size_t pairs)
+{
+    struct cs_sim_run *run[CS_MOST_DEVICES];
+    const size_t runs = simulation->jobs > 1 ? list_disturbed(pair, pairs, run) : 0;
+    const int jobs = simulation->jobs;
+    if (runs == 0)
+        return true;
+    cs_cli_complain(
+        "%s: the program failed %s convshim, but not %s. The two runs were parallel, so "
+        "it runs again, alone.",
+        simulation->title, cs_side_names[run[0]->with], cs_side_names[!run[0]->with]);
+    simulation->jobs = 1;
+    const bool good = cs_sim_runs_make(simulation, run, runs);
+    simulation->jobs = jobs;
+    return good;
+}
+
 /* Lists the runs to repeat with memory to spare, because they were short of it. */
 static size_t list_repeated(struct cs_sim_pair *pair, size_t pairs, struct cs_sim_run **run)
 {
@@ -177,7 +212,8 @@ static size_t list_repeated(struct cs_sim_pair *pair, size_t pairs, struct cs_si
 bool cs_sim_pairs_run(struct cs_simulation *simulation, struct cs_sim_pair *pair, size_t pairs)
 {
     struct cs_sim_run *run[CS_SIDES * CS_MOST_DEVICES];
-    bool good = cs_sim_runs_make(simulation, run, list_runs(pair, pairs, run));
+    bool good = cs_sim_runs_make(simulation, run, list_runs(pair, pairs, run)) &&
+                repeat_disturbed(simulation, pair, pairs);
     const size_t repeated = good ? list_repeated(pair, pairs, run) : 0;
     if (repeated > 0)
         cs_cli_complain("%s: memory is short. %s with enough memory for comparison.",
@@ -188,6 +224,35 @@ bool cs_sim_pairs_run(struct cs_simulation *simulation, struct cs_sim_pair *pair
     for (size_t i = 0; good && i < pairs; i++)
         take_untiled_time(&pair[i]);
     return good;
+}
+
+/* Reads a run that has ended again. False if it has not, or did not use the device. */
+static bool take_ended(struct cs_sim_run *run)
+{
+    if (run->state != CS_RUN_ENDED)
+        return false;
+    cs_sim_outcome_free(&run->result);
+    return cs_sim_outcome_read(run) && run->result.used;
+}
+
+bool cs_sim_pairs_take_ended(struct cs_sim_pair *pair, size_t pairs)
+{
+    bool any = false;
+    for (size_t i = 0; i < pairs; i++) {
+        for (int side = 0; side < CS_SIDES; side++) {
+            struct cs_sim_run *base = &pair[i].base[side];
+            pair[i].chosen[side] = pair[i].chosen[side] && take_ended(&pair[i].run[side]);
+            any = any || pair[i].chosen[side];
+            if (!base->result.used) /* it was not read */
+                base->name = NULL;
+        }
+        if (!pair[i].recorded.result.used)
+            pair[i].recorded.name = NULL;
+        if (!choose_process(&pair[i]))
+            return false;
+        take_untiled_time(&pair[i]);
+    }
+    return any;
 }
 
 void cs_sim_pair_free(struct cs_sim_pair *pair)

@@ -136,6 +136,11 @@ static bool examine_program(struct cs_sim_program *program, struct cs_program_fa
     }
     if (cudnn && !take_named(program, cudnn))
         return false;
+    if (!*program->folder && facts->shell)
+        cs_cli_complain("simulate: %s is run by a shell, so the Python that it starts is not known "
+                        "and no cuDNN was found. Run that Python itself (venv/bin/python app.py), "
+                        "or name its cuDNN: --cudnn PATH",
+                        program->command[0]);
     if (*program->foreign)
         cs_cli_complain("simulate: %s Put only one cuDNN into LD_LIBRARY_PATH.", program->foreign);
     return true;

@@ -22,7 +22,8 @@
 enum {
     NOT_FOUND = 127,
     LOOK_EVERY = 20, /* milliseconds */
-    LINE_EVERY = 10  /* seconds */
+    LINE_EVERY = 10, /* seconds */
+    PATIENCE = 5     /* seconds for a program to end after a signal */
 };
 
 /* Runs that are made together. */
@@ -61,6 +62,7 @@ static int become_program(void *ctx)
     const struct cs_sim_run *run = start->run;
     struct cs_child_variables variables = {.item = NULL};
     char path[PATH_MAX + 16];
+    setpgid(0, 0); /* signals of the terminal go to this command, which passes them on */
     int error = cs_private_layers_enter(&simulation->layers, cs_path_file(run->folder));
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* after the namespaces, which would reset it */
     snprintf(path, sizeof path, "%s/output", run->folder);
@@ -188,6 +190,7 @@ static bool request_run(struct cs_simulation *simulation, struct cs_sim_run *run
     if (!make_folder(simulation, run->name, run, run->folder))
         return false;
     snprintf(output, sizeof output, "%s/output", run->folder);
+    snprintf(run->origin, sizeof run->origin, "%s", simulation->server.folder);
     cs_simulation_variables(simulation, run, &variables);
     cs_child_variables_set(&variables, "SIMDEV_FORKED", "1");
     if (!run->with && simulation->shared)
@@ -338,14 +341,29 @@ static bool start_some(const struct batch *batch)
     return good;
 }
 
-/* Ends all runs. A server that they were forked from ends with the simulation. */
+/* Sends a signal to all processes of the runs. */
+static void signal_runs(const struct batch *batch, int number)
+{
+    for (size_t i = 0; i < batch->runs; i++) {
+        const struct cs_sim_run *run = batch->run[i];
+        if (run->state == CS_RUN_RUNNING && run->pid > 0 && kill(-run->pid, number) != 0)
+            (void)kill(run->pid, number);
+    }
+}
+
+/* Ends all runs with the signal that this process got, so that they can write their files, or else
+ * with SIGKILL. A server that they were forked from ends with the simulation. */
 static void end_all(const struct batch *batch)
 {
-    struct cs_sim_run *run;
-    while ((run = find_run(batch, CS_RUN_RUNNING, -1))) {
-        if (run->pid > 0 && kill(run->pid, SIGTERM) == 0)
-            (void)cs_child_wait(run->pid);
-        run->state = CS_RUN_ENDED;
+    const struct timespec pause = {.tv_nsec = LOOK_EVERY * 1000000L};
+    const int numbers[] = {cs_interrupted() == SIGINT ? SIGINT : SIGTERM, SIGKILL};
+    for (int i = 0; i < 2; i++) {
+        const double end = cs_clock_seconds() + PATIENCE;
+        signal_runs(batch, numbers[i]);
+        while (count_running(batch) > 0 && cs_clock_seconds() < end) {
+            nanosleep(&pause, NULL);
+            update_states(batch);
+        }
     }
 }
 

@@ -83,6 +83,7 @@ static const struct cs_process_progress *list_processes(const struct cs_sim_prog
         const pid_t pid = (pid_t)process->pid;
         if (pid != 0 && !chosen)
             chosen = process;
+        result->idle += pid != 0 && !used_device(process);
         if (pid == 0 || !used_device(process))
             continue;
         result->process[result->processes++] =
@@ -242,6 +243,11 @@ int64_t cs_sim_outcome_failures(const struct cs_sim_outcome *result)
     return failed > 0 ? failed : 0;
 }
 
+bool cs_sim_outcome_disturbed(const struct cs_sim_outcome *result)
+{
+    return !cs_sim_outcome_out_of_memory(result) && !(result->used && cs_sim_outcome_ran(result));
+}
+
 bool cs_sim_outcome_used_gpu(const struct cs_sim_outcome *result)
 {
     return result->used && (result->device_peak > 0 || result->kernels > 0 || result->launches > 0);
@@ -303,7 +309,8 @@ enum cs_sim_fit cs_sim_outcome_fit(const struct cs_sim_outcome *result,
         return CS_SIM_FIT_NONE;
     if (!did_same_work(result, base))
         return CS_SIM_FIT_ADAPTS;
-    return cs_sim_outcome_failures(result) == 0 && result->needed <= memory / 100 * CS_SIM_SURE_PERCENT
+    return cs_sim_outcome_failures(result) == 0 &&
+                   result->needed <= memory / 100 * CS_SIM_SURE_PERCENT
                ? CS_SIM_FIT_YES
                : CS_SIM_FIT_MAY_FAIL;
 }
@@ -395,11 +402,12 @@ static void put_last_lines(char *text, char *end, int lines, bool marks, FILE *o
     *end = cut;
 }
 
-bool cs_sim_outcome_output(const struct cs_sim_run *run, FILE *out)
+/* Shows the output in a folder of a run. False: there is none. */
+static bool show_output(const char *folder, FILE *out)
 {
     char path[PATH_MAX + 16], error[CS_FILE_ERROR];
     size_t length = 0;
-    snprintf(path, sizeof path, "%s/output", run->folder);
+    snprintf(path, sizeof path, "%s/output", folder);
     char *text = cs_read_file_bytes(path, &length, error);
     const bool any = text && length > 0;
     for (size_t i = 0; any && i < length; i++)
@@ -411,4 +419,9 @@ bool cs_sim_outcome_output(const struct cs_sim_run *run, FILE *out)
     }
     free(text);
     return any;
+}
+
+bool cs_sim_outcome_output(const struct cs_sim_run *run, FILE *out)
+{
+    return show_output(run->folder, out) || (*run->origin && show_output(run->origin, out));
 }

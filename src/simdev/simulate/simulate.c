@@ -168,6 +168,7 @@ static int run_devices(struct cs_simulation *simulation, const struct cs_simulat
         cs_sim_pairs_run(simulation, answer->pair, answer->devices) &&
         (answer->devices > 1 || cs_sim_pair_record(simulation, answer->pair)) &&
         (!options->smallest || cs_sim_pairs_smallest(simulation, answer->pair, answer->devices));
+    ran = ran || (cs_interrupted() && cs_sim_pairs_take_ended(answer->pair, answer->devices));
     int status = ran ? cs_sim_answers_show(simulation, options, answer->pair, answer->devices,
                                            answer->earlier)
                      : CS_CLI_NONE;

@@ -92,9 +92,8 @@ void cs_sim_answer_why(const struct cs_sim_pair *pair, const struct cJSON *peak,
 const char *cs_sim_answer_advice(const struct cs_sim_program *program,
                                  const struct cs_sim_pair *pair);
 
-/* Returns an array of sentences that qualify the figures. `parallel`: both runs were made at the
- * same time. */
-struct cJSON *cs_sim_answer_notes(const struct cs_sim_pair *pair, bool parallel);
+/* Returns an array of sentences that qualify the figures. */
+struct cJSON *cs_sim_answer_notes(const struct cs_sim_pair *pair);
 
 /* --- outputs --- */
 

@@ -153,6 +153,29 @@ static void warn_of_writing(const struct cs_simulation *simulation)
         some ? "name its output folders in its arguments" : "run it in a copy of the folder");
 }
 
+/* Sets the variables of the options that the command line gives. */
+static void set_options(const struct cs_simulation *simulation,
+                        struct cs_child_variables *variables)
+{
+    if (*simulation->preset)
+        cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", simulation->preset);
+    cs_child_variables_add(variables, &simulation->options);
+}
+
+/* In a child: prints the mistakes in the options that the library will read in the runs, whose
+ * output is not shown. */
+static int print_mistakes(void *ctx)
+{
+    static struct cs_config config; /* too large for the stack */
+    const struct cs_simulation *simulation = ctx;
+    struct cs_child_variables variables = {.item = NULL};
+    cs_child_variables_remove(&variables, "CONVSHIM");
+    set_options(simulation, &variables);
+    if (cs_child_variables_apply(&variables))
+        cs_command_config(&config, simulation->program.command, cs_cli_note, NULL);
+    return 0;
+}
+
 bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, const char *keep)
 {
     char why[PATH_MAX + 128];
@@ -161,6 +184,7 @@ bool cs_simulation_begin(struct cs_simulation *simulation, const char *library, 
         return false;
     }
     cs_interrupts_begin();
+    (void)cs_child_run(print_mistakes, simulation);
     if (!find_device(simulation) || !make_folder(simulation, keep))
         return false;
     cs_private_layers_begin(&simulation->layers, simulation->program.command, simulation->work);
@@ -258,9 +282,7 @@ static void set_library(const struct cs_simulation *simulation, const struct cs_
                         struct cs_child_variables *variables)
 {
     cs_child_variables_remove(variables, "CONVSHIM");
-    if (*simulation->preset)
-        cs_child_variables_set(variables, "CONVSHIM_CONFIGFILE", "%s", simulation->preset);
-    cs_child_variables_add(variables, &simulation->options);
+    set_options(simulation, variables);
     cs_child_variables_set(variables, "CONVSHIM_SUMMARY", "json:%s/summary.%%p.json", run->folder);
     /* As convshim run does. */
     if (!cs_cli_variable("NVTX_INJECTION64_PATH"))

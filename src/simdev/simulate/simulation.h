@@ -32,8 +32,9 @@ void cs_temporary_folder_remove(char folder[PATH_MAX]);
 /* From here on the first SIGINT, SIGTERM or SIGHUP only sets a flag. A second one ends the process.
  */
 void cs_interrupts_begin(void);
-bool cs_interrupted(void);
-/* Ends the process by the signal if there was one. */
+/* Returns that signal; 0: there was none. */
+int cs_interrupted(void);
+/* Ends the process by the signal if there was one, after writing what it has printed. */
 void cs_interrupts_end(void);
 
 /* Private layers over the folders that a simulated program writes to. Results are never computed,
@@ -228,6 +229,7 @@ struct cs_sim_outcome {
     /* From the device's progress. */
     bool used;     /* a process used the device; if not, all following members are empty */
     int processes; /* how many did */
+    int idle;      /* how many found the device and did not use it */
     struct cs_sim_process process[CS_MOST_PROCESSES];
     int gpus;            /* that the program saw */
     int64_t missing_gpu; /* the highest number that a process selected beyond them; 0: none */
@@ -274,6 +276,7 @@ struct cs_sim_run {
 
     /* From here on filled in. */
     char folder[PATH_MAX]; /* of the files that it leaves */
+    char origin[PATH_MAX]; /* of the process from which it was forked; "": none */
     enum cs_run_state {
         CS_RUN_WAITING,
         CS_RUN_RUNNING,
@@ -284,7 +287,8 @@ struct cs_sim_run {
 };
 
 /* Makes all runs, at most simulation->jobs of them at the same time. Prints a line about their
- * progress every ten seconds. False after printing the reason if one could not be started. */
+ * progress every ten seconds. False after printing the reason if one could not be started, or after
+ * a signal, which is passed on to the runs. Those that then ended are CS_RUN_ENDED. */
 bool cs_sim_runs_start(struct cs_simulation *simulation, struct cs_sim_run *const *run,
                        size_t runs);
 
@@ -317,6 +321,9 @@ bool cs_sim_outcome_ran(const struct cs_sim_outcome *result);
 bool cs_sim_outcome_stopped(const struct cs_sim_outcome *result);
 /* True if it failed, and the device had refused an allocation. */
 bool cs_sim_outcome_out_of_memory(const struct cs_sim_outcome *result);
+
+/* True if it failed or did not use the device, for another reason than lack of memory. */
+bool cs_sim_outcome_disturbed(const struct cs_sim_outcome *result);
 
 /* True if its kernels, convolutions or memory were on the GPU. */
 bool cs_sim_outcome_used_gpu(const struct cs_sim_outcome *result);
@@ -385,7 +392,7 @@ int64_t cs_sim_outcome_names(const struct cs_sim_outcome *result, const char *ki
 int64_t cs_sim_outcome_unknown(const struct cs_sim_outcome *result, char *text, size_t size);
 
 /* Shows the end of Python's last traceback and the last lines behind it, or the last lines that the
- * program printed; false: nothing was printed. */
+ * program printed, before it was forked if it printed none later. False: nothing was printed. */
 bool cs_sim_outcome_output(const struct cs_sim_run *run, FILE *out);
 
 /* A program without and with the library on one device. */
@@ -422,9 +429,14 @@ enum {
     CS_MOST_DEVICES = 32 /* pairs at once */
 };
 
-/* Makes the runs of all pairs. Repeats those that were short of memory with memory to spare. False
- * after printing the reason. */
+/* Makes the runs of all pairs. A run that fails next to the other one of its pair is made again,
+ * alone, because of fixed ports. Repeats those that were short of memory with memory to spare.
+ * False after printing the reason. */
 bool cs_sim_pairs_run(struct cs_simulation *simulation, struct cs_sim_pair *pair, size_t pairs);
+
+/* After a signal: reads the runs that have ended, and drops the others. False if none used the
+ * device. */
+bool cs_sim_pairs_take_ended(struct cs_sim_pair *pair, size_t pairs);
 
 /* Finds out why a pair gains nothing: repeats its run with the library, with `history` set. Does
  * nothing if the pair gains or has a history. False after printing the reason. */

@@ -71,15 +71,16 @@ void cs_interrupts_begin(void)
             sigaction(numbers[i], &noted, NULL);
 }
 
-bool cs_interrupted(void)
+int cs_interrupted(void)
 {
-    return interrupted != 0;
+    return interrupted;
 }
 
 void cs_interrupts_end(void)
 {
     if (interrupted == 0)
         return;
+    fflush(NULL);
     signal(interrupted, SIG_DFL);
     raise(interrupted);
 }
