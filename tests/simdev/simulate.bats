@@ -107,24 +107,6 @@ END
     expect_line simulate.out '^without     NO REAL cuDNN WAS USED: the sizes are from rule of thumb'
 }
 
-@test "a program that cannot run twice at the same time: a note proposes --jobs 1, which gives both runs" {
-    local lock
-    lock=$(mktemp -u)
-    cat >alone.sh <<END
-mkdir "$lock" || { touch "$lock/second"; exit 0; }
-"$APPS/vae_decoder" ${decoder[*]}
-while [ -n "\$1" ] && [ ! -e "$lock/second" ]; do sleep 0.1; done
-rm -r "$lock"
-END
-    simulate -- sh ./alone.sh wait-for-the-second
-    expect_status 3
-    expect_line simulate.out ' Ended without a call of CUDA'
-    expect_line simulate.out 'for example because of a fixed port: --jobs 1$'
-    simulate --jobs 1 -- sh ./alone.sh
-    expect_status 0
-    expect_equal "notes" "$(grep -cE -- '--jobs 1$|without a call of CUDA' simulate.out)" 0
-}
-
 @test "a failing program: its output, its status, and the functions it called that are not simulated" {
     cat >missing.c <<'END'
 #include <stdio.h>
