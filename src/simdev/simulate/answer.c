@@ -157,6 +157,27 @@ static void add_peaks(const struct cs_sim_pair *pair, cJSON *root)
         cs_timelines_fini(&timelines);
 }
 
+/* Returns the convolutions of the summary, with their engines and workspaces. */
+static cJSON *convolutions_json(const cJSON *summary)
+{
+    cJSON *list = cJSON_CreateArray();
+    const cJSON *site;
+    cJSON_ArrayForEach(site, cs_json_at(summary, "sites"))
+    {
+        const char *text = cs_json_text(site, "problem.text");
+        if (!text || cs_json_whole_at(site, "calls", 0) <= 0)
+            continue;
+        cJSON *one = cJSON_CreateObject();
+        cJSON_AddStringToObject(one, "of", text);
+        cJSON_AddNumberToObject(one, "calls", cs_json_double(site, "calls"));
+        cJSON_AddNumberToObject(one, "engine", cs_json_double(site, "engine"));
+        cJSON_AddNumberToObject(one, "required", cs_json_double(site, "required"));
+        cJSON_AddNumberToObject(one, "reported", cs_json_double(site, "reported"));
+        cs_json_add(list, NULL, one);
+    }
+    return list;
+}
+
 struct cJSON *cs_sim_answer(const struct cs_simulation *simulation, const struct cs_sim_pair *pair,
                             bool spare)
 {
@@ -182,6 +203,8 @@ struct cJSON *cs_sim_answer(const struct cs_simulation *simulation, const struct
                         side_json(program, pair, (enum cs_side)side, spare));
     if (pair->history || pair->recorded.name)
         add_peaks(pair, root);
+    if (pair->history && pair->run[CS_WITH].result.summary)
+        cs_json_add(root, "convolutions", convolutions_json(pair->run[CS_WITH].result.summary));
     const char *advice = cs_sim_answer_advice(program, pair);
     if (advice)
         cJSON_AddStringToObject(root, "advice", advice);

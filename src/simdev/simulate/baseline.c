@@ -20,14 +20,20 @@ struct cJSON *cs_baseline_read(const char *path)
     char error[CS_FILE_ERROR];
     char *text = cs_read_file_text(path, error);
     cJSON *earlier = text ? cJSON_Parse(text) : NULL;
-    const bool ours = cs_json_whole_at(earlier, "version", 0) == CS_SIMULATE_JSON_VERSION;
+    const bool ours = cs_json_whole_at(earlier, "version", 0) == CS_SIMULATE_JSON_VERSION &&
+                      (cs_json_at(earlier, "without.ran") || cs_json_at(earlier, "with.ran"));
     if (!text)
         cs_cli_complain("simulate: --baseline %s: %s", path, error);
     else if (!ours)
-        cs_cli_complain(
-            "simulate: --baseline %s: no JSON of version %d of convshim simulate. Write it "
-            "with: convshim simulate --format json -- COMMAND >FILE",
-            path, CS_SIMULATE_JSON_VERSION);
+        cs_cli_complain("simulate: --baseline %s: %s, not a result of convshim simulate (version "
+                        "%d). Write one "
+                        "with: convshim simulate --format json -- COMMAND >FILE",
+                        path,
+                        !earlier                         ? "not JSON"
+                        : cs_json_at(earlier, "schema")  ? "a summary"
+                        : cs_json_at(earlier, "rows_of") ? "rows of several runs"
+                                                         : "other JSON",
+                        CS_SIMULATE_JSON_VERSION);
     free(text);
     if (ours)
         return earlier;
@@ -128,6 +134,68 @@ static void compare_contents(const char *side, const cJSON *before, const cJSON 
     free(content);
 }
 
+/* --- engines --- */
+
+/* Returns the convolution of that text with the largest workspace; NULL: there is none. */
+static const cJSON *find_convolution(const cJSON *result, const char *of)
+{
+    const cJSON *one, *found = NULL;
+    cJSON_ArrayForEach(one, cs_json_at(result, "convolutions"))
+    {
+        const char *text = cs_json_text(one, "of");
+        if (text && strcmp(text, of) == 0 &&
+            (!found ||
+             cs_json_whole_at(one, "required", 0) > cs_json_whole_at(found, "required", 0)))
+            found = one;
+    }
+    return found;
+}
+
+static int64_t growth_of(const cJSON *cause)
+{
+    return llabs(cs_json_whole_at(cause, "after", 0) - cs_json_whole_at(cause, "before", 0));
+}
+
+/* Adds a cause to the list, whose first ones have the largest change of the workspace. */
+static void insert_cause(cJSON *causes, cJSON *cause)
+{
+    int at = 0;
+    const cJSON *other;
+    cJSON_ArrayForEach(other, causes)
+    {
+        if (growth_of(other) < growth_of(cause))
+            break;
+        at++;
+    }
+    if (!cJSON_InsertItemInArray(causes, at, cause))
+        cJSON_Delete(cause);
+}
+
+/* Returns the convolutions that both results have and whose engine changed, with the workspaces
+ * that their engines require. */
+static cJSON *find_causes(const cJSON *earlier, const cJSON *result)
+{
+    cJSON *causes = cJSON_CreateArray();
+    const cJSON *one;
+    cJSON_ArrayForEach(one, cs_json_at(result, "convolutions"))
+    {
+        const char *of = cs_json_text(one, "of");
+        const cJSON *before = of ? find_convolution(earlier, of) : NULL;
+        const int64_t engine = cs_json_whole_at(one, "engine", -1),
+                      old = cs_json_whole_at(before, "engine", -1);
+        if (!before || find_convolution(result, of) != one || engine == old)
+            continue;
+        cJSON *cause = cJSON_CreateObject();
+        cJSON_AddStringToObject(cause, "of", of);
+        cJSON_AddNumberToObject(cause, "engine_before", (double)old);
+        cJSON_AddNumberToObject(cause, "engine_after", (double)engine);
+        cJSON_AddNumberToObject(cause, "before", cs_json_double(before, "required"));
+        cJSON_AddNumberToObject(cause, "after", cs_json_double(one, "required"));
+        insert_cause(causes, cause);
+    }
+    return causes;
+}
+
 /* --- the comparison --- */
 
 /* True if the side ran and used memory of the device. */
@@ -136,9 +204,10 @@ static bool is_comparable(const cJSON *side)
     return cJSON_IsTrue(cs_json_at(side, "ran")) && cs_json_whole_at(side, "device_peak", 0) > 0;
 }
 
-/* Adds the changes of a side's peaks and of their contents. True if a peak has grown. */
+/* Adds the changes of a side's peaks and, with `contents`, of their contents. True if a peak has
+ * grown. */
 static bool compare_side(const char *side, const cJSON *earlier, const cJSON *result,
-                         double tolerance, cJSON *changes)
+                         double tolerance, bool contents, cJSON *changes)
 {
     const cJSON *a = cs_json_at(earlier, side), *b = cs_json_at(result, side);
     bool any = false;
@@ -154,17 +223,20 @@ static bool compare_side(const char *side, const cJSON *earlier, const cJSON *re
                               "grown", grown);
         any = any || grown;
     }
-    compare_contents(side, a, b, changes);
+    if (contents)
+        compare_contents(side, a, b, changes);
     return any;
 }
 
 int cs_baseline_compare(const struct cJSON *earlier, const char *path, double tolerance,
                         struct cJSON *result)
 {
-    cJSON *object = cJSON_CreateObject(), *changes = cJSON_CreateArray();
+    cJSON *object = cJSON_CreateObject(), *changes = cJSON_CreateArray(),
+          *causes = find_causes(earlier, result);
     bool grown = false;
     for (int side = 0; side < CS_SIDES; side++)
-        if (compare_side(cs_side_names[side], earlier, result, tolerance, changes))
+        if (compare_side(cs_side_names[side], earlier, result, tolerance,
+                         !(causes && causes->child), changes))
             grown = true;
     const bool compared = changes && changes->child;
     cJSON_AddStringToObject(object, "file", path);
@@ -174,6 +246,7 @@ int cs_baseline_compare(const struct cJSON *earlier, const char *path, double to
     else
         cJSON_AddNullToObject(object, "grown");
     cs_json_add(object, "changes", changes);
+    cs_json_add(object, "causes", causes);
     cs_json_add(result, "baseline", object);
     return !compared ? CS_CLI_NONE : grown ? CS_CLI_NO : CS_CLI_OK;
 }
@@ -202,6 +275,44 @@ static void print_change(const cJSON *change, FILE *out)
     fputs(cJSON_IsTrue(cs_json_at(change, "grown")) ? ": GROWN\n" : "\n", out);
 }
 
+/* Returns the planner's version of a result, "?" if it is not known. */
+static const char *version_of(const cJSON *result)
+{
+    const char *planning = cs_json_text(result, "planning"),
+               *version = planning ? cs_planning_version(planning) : NULL;
+    return version ? version : "?";
+}
+
+/* Prints the convolutions whose engine changed, and that cuDNN did. */
+static void print_causes(const cJSON *earlier, const cJSON *result, FILE *out)
+{
+    const cJSON *causes = cs_json_at(result, "baseline.causes"), *cause;
+    const char *before = version_of(earlier), *after = version_of(result);
+    const int all = cJSON_GetArraySize(causes);
+    char from[CS_BYTES_TEXT], to[CS_BYTES_TEXT];
+    int shown = 0;
+    if (all == 0)
+        return;
+    fputs("why\n", out);
+    if (strcmp(before, after) != 0)
+        fprintf(out, "  cuDNN changed, %s -> %s, and chose other engines for %d convolution%s:\n",
+                before, after, all, all == 1 ? "" : "s");
+    else
+        fprintf(out, "  cuDNN %s chose other engines for %d convolution%s:\n", after, all,
+                all == 1 ? "" : "s");
+    cJSON_ArrayForEach(cause, causes)
+    {
+        if (shown++ == MOST_SHOWN)
+            break;
+        fputs("    ", out);
+        cs_cli_put(cs_json_text(cause, "of"), out);
+        fprintf(out, ": workspace %s -> %s, engine %.0f -> %.0f\n",
+                cs_table_bytes_text(from, cs_json_whole_at(cause, "before", 0)),
+                cs_table_bytes_text(to, cs_json_whole_at(cause, "after", 0)),
+                cs_json_double(cause, "engine_before"), cs_json_double(cause, "engine_after"));
+    }
+}
+
 void cs_baseline_print(const struct cJSON *earlier, const struct cJSON *result, FILE *out)
 {
     const char *planning = cs_json_text(earlier, "planning"),
@@ -222,6 +333,7 @@ void cs_baseline_print(const struct cJSON *earlier, const struct cJSON *result, 
         side = run;
         print_change(change, out);
     }
+    print_causes(earlier, result, out);
     if (cJSON_IsNull(grown))
         fputs("  No answer: a program did not run, or no side is in both.\n", out);
     else

@@ -176,8 +176,10 @@ int cs_vary_run(struct cs_simulation *simulation, const struct cs_simulate_optio
 struct cJSON *cs_baseline_read(const char *path);
 
 /* Adds the member "baseline" to a result: for each side the peaks, then the contents of the peak
- * that changed, the largest change first. A peak has grown if it is larger by more than `tolerance`
- * percent. Returns the status: 0, 1 if a peak has grown, 3 if no side can be compared. */
+ * that changed, the largest change first. If convolutions have other engines than in the earlier
+ * result, they are added as the causes instead of the contents, which are those of other calls. A
+ * peak has grown if it is larger by more than `tolerance` percent. Returns the status: 0, 1 if a
+ * peak has grown, 3 if no side can be compared. */
 int cs_baseline_compare(const struct cJSON *earlier, const char *path, double tolerance,
                         struct cJSON *result);
 

@@ -45,6 +45,46 @@ static void growth_above_the_tolerance_is_grown(void)
     }
 }
 
+#define CONVOLUTION(of, engine, required)                                                          \
+    "{\"of\":\"" of "\",\"calls\":1,\"engine\":" engine ",\"required\":" required ",\"reported\":" \
+                                                                                  "1}"
+#define WITH_ENGINES(planning, peak, convolutions)                                                 \
+    "{\"version\":1,\"planning\":\"" planning "\",\"convolutions\":[" convolutions                 \
+    "],\"with\":{\"ran\":true,\"allocated_peak\":" peak                                            \
+    ",\"device_peak\":4000000,\"peak\":[" ROW("tensors", "a.py:3 f", peak) "]}}"
+
+/* cuDNN chooses another engine with a larger workspace: that is the cause, and not the contents of
+ * the two peaks, which are those of other calls. */
+static void a_changed_engine_is_the_cause(void)
+{
+    static const char before[] = WITH_ENGINES(
+        "cudnn 9.19.0", "9000000",
+        CONVOLUTION("a", "34", "29360128") "," CONVOLUTION("a", "34", "1024") "," CONVOLUTION(
+            "b", "6", "1048576") "," CONVOLUTION("c", "6", "0")),
+                      after[] = WITH_ENGINES(
+                          "cudnn 9.26.0", "90000000",
+                          CONVOLUTION("c", "7", "0") "," CONVOLUTION(
+                              "a", "22",
+                              "629145600") "," CONVOLUTION("b", "6",
+                                                           "1048576") "," CONVOLUTION("d", "1",
+                                                                                      "9"));
+    char *text = NULL;
+    size_t size = 0;
+    cJSON *earlier = cJSON_Parse(before), *result = cJSON_Parse(after);
+    CHECK_INT(cs_baseline_compare(earlier, "base.json", 1, result), 1);
+    FILE *out = open_memstream(&text, &size);
+    cs_baseline_print(earlier, result, out);
+    fclose(out);
+    CHECK(strstr(text, "why\n  cuDNN changed, 9.19.0 -> 9.26.0, and chose other engines for 2 "
+                       "convolutions:\n"
+                       "    a: workspace 28 MiB -> 600 MiB, engine 34 -> 22\n"
+                       "    c: workspace 0 B -> 0 B, engine 6 -> 7\n"));
+    CHECK(!strstr(text, "tensors"));
+    free(text);
+    cJSON_Delete(earlier);
+    cJSON_Delete(result);
+}
+
 static void contents_are_joined_by_place_without_line_numbers(void)
 {
     cJSON *changes;
@@ -99,6 +139,7 @@ static void only_json_of_simulate_is_read(void)
 int main(void)
 {
     TEST(growth_above_the_tolerance_is_grown);
+    TEST(a_changed_engine_is_the_cause);
     TEST(contents_are_joined_by_place_without_line_numbers);
     TEST(failed_runs_are_not_compared);
     TEST(only_json_of_simulate_is_read);
