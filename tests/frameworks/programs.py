@@ -155,15 +155,18 @@ def swin2sr_f32():
     return model, lambda: model(image).reconstruction
 
 
-@program("upscaler", "RRDBNet as of Real-ESRGAN, 4x, 512 -> 2048 px, float16")
-def rrdbnet_f16():
+def rrdbnet(features, growth, blocks, height, width):
+    """The network of ESRGAN, which makes an image four times as high and wide."""
     from torch import nn
     from torch.nn import functional as F
 
+    def conv(inputs, outputs):
+        return nn.Conv2d(inputs, outputs, 3, padding=1)
+
     class Dense(nn.Module):
-        def __init__(self, channels=64, growth=32):
+        def __init__(self):
             super().__init__()
-            self.convs = nn.ModuleList(nn.Conv2d(channels + i * growth, growth if i < 4 else channels, 3, padding=1) for i in range(5))
+            self.convs = nn.ModuleList(conv(features + i * growth, growth if i < 4 else features) for i in range(5))
 
         def forward(self, x):
             kept = [x]
@@ -174,9 +177,9 @@ def rrdbnet_f16():
     class Upscaler(nn.Module):
         def __init__(self):
             super().__init__()
-            self.body = nn.Sequential(*(nn.Sequential(Dense(), Dense(), Dense()) for _ in range(23)))
-            self.first, self.last = nn.Conv2d(3, 64, 3, padding=1), nn.Conv2d(64, 3, 3, padding=1)
-            self.after, self.twice, self.again, self.high = (nn.Conv2d(64, 64, 3, padding=1) for _ in range(4))
+            self.body = nn.Sequential(*(nn.Sequential(Dense(), Dense(), Dense()) for _ in range(blocks)))
+            self.first, self.last = conv(3, features), conv(features, 3)
+            self.after, self.twice, self.again, self.high = (conv(features, features) for _ in range(4))
 
         def forward(self, x):
             x = self.first(x)
@@ -186,8 +189,18 @@ def rrdbnet_f16():
             return self.last(F.leaky_relu(self.high(x), 0.2, inplace=True))
 
     model = on_device(Upscaler, torch.float16)
-    image = data(1, 3, 512, 512, dtype=torch.float16)
+    image = data(1, 3, height, width, dtype=torch.float16)
     return model, lambda: model(image)
+
+
+@program("upscaler", "RRDBNet as of Real-ESRGAN, 4x, 512 -> 2048 px, float16")
+def rrdbnet_f16():
+    return rrdbnet(64, 32, 23, 512, 512)
+
+
+@program("upscaler", "RRDBNet with 32 features and 12 blocks (ESRGAN lite), 4x, 640x480 -> 2560x1920 px, float16")
+def rrdbnet_lite_f16():
+    return rrdbnet(32, 16, 12, 480, 640)
 
 
 # --- segmentation and detection ---------------------------------------------------------------------------------------

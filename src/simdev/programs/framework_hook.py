@@ -111,7 +111,8 @@ class Torch:
 
 
 class Jax:
-    """The report of JAX's devices, read just before JAX destroys them. JAX searches /dev for a GPU before it queries
+    """The report of JAX's devices, read just before JAX destroys them. JAX's allocator holds more memory than it uses ("holds"),
+    and handles refusals itself (so "failed" is 0). JAX searches /dev for a GPU before it queries
     the driver. /dev contains no simulated GPU, so this class answers that check."""
 
     def __init__(self):
@@ -133,14 +134,39 @@ class Jax:
         for device in jax.local_devices():
             stats = device.memory_stats() or {}
             if stats.get("peak_bytes_in_use", 0) > (self.peaks or {}).get("allocated", 0):
-                self.peaks = {"framework": "JAX " + jax.__version__, "device": device.id, "allocated": stats["peak_bytes_in_use"],
+                self.peaks = {"framework": "JAX " + jax.__version__, "device": device.id, "holds": True, "failed": 0, "allocated": stats["peak_bytes_in_use"],
                               "reserved": stats.get("peak_pool_bytes", stats.get("peak_bytes_reserved", -1))}
 
     def report(self):
         return self.peaks
 
 
-TORCH, VALUES, JAX = Torch(), framework_values.Values(), Jax()
+class Mlx:
+    """The peak of MLX's arrays. MLX keeps freed memory, up to the GPU's size, and frees it when an allocation is refused."""
+
+    def __init__(self):
+        self.peak = 0
+
+    def patch(self, core):
+        """Keeps the peak whenever the program resets it."""
+        reset = core.reset_peak_memory
+
+        def keep_and_reset():
+            self.keep(core)
+            return reset()
+        core.reset_peak_memory = keep_and_reset
+
+    def keep(self, core):
+        self.peak = max(self.peak, core.get_peak_memory())
+
+    def report(self):
+        import importlib.metadata
+        self.keep(sys.modules["mlx.core"])
+        return {"framework": "MLX " + importlib.metadata.version("mlx"), "device": 0, "holds": True, "failed": 0, "allocated": self.peak,
+                "reserved": -1} if self.peak else None
+
+
+TORCH, VALUES, JAX, MLX = Torch(), framework_values.Values(), Jax(), Mlx()
 
 
 class Finder:
@@ -149,7 +175,7 @@ class Finder:
     def __init__(self):
         self.patches = {"torch.cuda": TORCH.patch, "torch": VALUES.patch,
                         "torchvision": lambda _: VALUES.take_over("torchvision"),
-                        "jax._src.hardware_utils": JAX.answer, "jax._src.api": JAX.before_the_end}
+                        "jax._src.hardware_utils": JAX.answer, "jax._src.api": JAX.before_the_end, "mlx.core": MLX.patch}
 
     def find_spec(self, name, path=None, target=None):
         patch = self.patches.pop(name, None)
@@ -186,6 +212,8 @@ def write():
         peaks = guarded(TORCH.report)
     if peaks is None and "jax" in sys.modules:
         peaks = guarded(JAX.report)
+    if peaks is None and "mlx.core" in sys.modules:
+        peaks = guarded(MLX.report)
     if peaks is not None:
         with open(f"{place}.{os.getpid()}.json", "w", encoding="utf-8") as file:
             json.dump(peaks, file)

@@ -62,7 +62,7 @@ static int64_t need_of(const struct cs_sim_pair *pair, enum cs_side side)
 {
     const struct cs_sim_outcome *base = cs_sim_pair_base(pair, side);
     const int64_t absurd = (int64_t)1 << 42;
-    return cs_sim_outcome_ran(base) && base->needed < absurd ? base->needed : 0;
+    return cs_sim_outcome_ran(base) && base->needed < absurd ? cs_sim_outcome_need(base) : 0;
 }
 
 /* Puts the memory that the program takes if there is enough, after `before`. Puts nothing if that
@@ -165,7 +165,7 @@ static int64_t explaining_need(const struct cs_sim_pair *pair, enum cs_side side
     const int64_t need = need_of(pair, side);
     if (fit == CS_SIM_FIT_YES ||
         (fit == CS_SIM_FIT_MAY_FAIL && cs_sim_outcome_failures(result) == 0))
-        return result->needed;
+        return cs_sim_outcome_need(result);
     return fit == CS_SIM_FIT_NO && need > pair->memory &&
                    cs_sim_work_compare(result, cs_sim_pair_base(pair, side)).more == 0
                ? need
@@ -180,12 +180,17 @@ enum cs_sim_fit cs_sim_answer_fits(const struct cs_sim_program *program,
     const enum cs_sim_fit fit =
         cs_sim_outcome_fit(&pair->run[side].result, cs_sim_pair_base(pair, side), pair->memory);
     const int64_t need = explaining_need(pair, side, fit);
+    char held[CS_BYTES_TEXT];
     if (fit != CS_SIM_FIT_ADAPTS)
         cs_text_put(text, "%s%s", begins[fit], need > 0 ? ": " : ". ");
     if (need > 0)
         put_memory(pair, need, text);
     else
         cs_sim_answer_verdict(program, pair, side, text);
+    if (need > 0 && pair->run[side].result.held > 0)
+        cs_text_put(text, " %s takes %s more and does not use it.",
+                    pair->run[side].result.framework,
+                    cs_table_bytes_text(held, pair->run[side].result.held));
     if (fit == CS_SIM_FIT_MAY_FAIL)
         cs_text_put(text, need > 0 ? " Above 95 %%, fragmentation may make it fail on a real GPU."
                                    : " Fragmentation may make it fail on a real GPU.");
@@ -297,7 +302,8 @@ void cs_sim_answer_why(const struct cs_sim_pair *pair, const struct cJSON *peak,
 {
     if (!cs_sim_pair_gains_nothing(pair))
         return;
-    if (peak && peak->child)
+    /* The record of a framework that holds memory shows its pool. */
+    if (peak && peak->child && pair->run[CS_WITH].result.held == 0)
         put_peak(peak, pair->run[CS_WITH].result.summary, text);
     put_convolutions(&pair->run[CS_WITH].result, text);
 }
@@ -417,9 +423,13 @@ static void add_framework(cJSON *notes, const struct cs_sim_outcome *result)
             "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False");
     if (begins_with(result->framework, "JAX ") && !cs_cli_variable("XLA_PYTHON_CLIENT_PREALLOCATE"))
         add_note(notes,
-                 "JAX takes three quarters of the GPU's memory when it starts, so the reserved and "
-                 "the device peak are not the memory that the program needs. To switch that off: "
+                 "JAX takes three quarters of the GPU's memory when it starts. The allocated peak "
+                 "shows the memory that the program needs. To switch that off: "
                  "XLA_PYTHON_CLIENT_PREALLOCATE=false");
+    if (begins_with(result->framework, "MLX "))
+        add_note(notes,
+                 "MLX keeps freed memory for later, up to the size of the GPU. The allocated "
+                 "peak shows the memory that the program needs.");
     if (!*result->framework)
         add_note(notes,
                  "Allocated and reserved peaks are unknown, because no framework reported them.");

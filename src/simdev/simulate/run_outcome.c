@@ -163,6 +163,10 @@ static void take_framework(struct cs_sim_outcome *result)
     result->reserved = number_of(peaks, "reserved");
     result->retries = number_of(peaks, "retries");
     result->failed = number_of(peaks, "failed");
+    const int64_t taken = result->reserved >= 0 ? result->reserved : result->device_peak;
+    if (cJSON_IsTrue(cs_json_at(peaks, "holds")) && result->allocated >= 0 &&
+        taken > result->allocated && taken <= result->device_peak)
+        result->held = taken - result->allocated;
     cJSON_ArrayForEach(gpu, cs_json_at(peaks, "gpus"))
     {
         const int index = gpu->string ? atoi(gpu->string) : CS_MOST_GPUS;
@@ -300,6 +304,11 @@ bool cs_sim_outcome_same_engines(const struct cs_sim_outcome *result,
            cs_sim_outcome_other_engines(result, base) == 0;
 }
 
+int64_t cs_sim_outcome_need(const struct cs_sim_outcome *result)
+{
+    return result->needed - result->held;
+}
+
 enum cs_sim_fit cs_sim_outcome_fit(const struct cs_sim_outcome *result,
                                    const struct cs_sim_outcome *base, int64_t memory)
 {
@@ -310,7 +319,7 @@ enum cs_sim_fit cs_sim_outcome_fit(const struct cs_sim_outcome *result,
     if (!did_same_work(result, base))
         return CS_SIM_FIT_ADAPTS;
     return cs_sim_outcome_failures(result) == 0 &&
-                   result->needed <= memory / 100 * CS_SIM_SURE_PERCENT
+                   cs_sim_outcome_need(result) <= memory / 100 * CS_SIM_SURE_PERCENT
                ? CS_SIM_FIT_YES
                : CS_SIM_FIT_MAY_FAIL;
 }

@@ -250,9 +250,10 @@ struct cs_sim_outcome {
     char linked_runtime[256]; /* a file whose own CUDA runtime was not redirected */
     char framework[64];       /* "PyTorch 2.15.0"; "": none reported any */
     int64_t allocated, reserved, retries, failed; /* peaks; allocations tried again, failed */
-    int64_t reported;                     /* the largest workspace that the program was given */
-    int64_t calls, tiled, extra_launches; /* of convolutions */
-    int64_t untiled_ns, predicted_ns;     /* of all calls, lower ends of the predicted time */
+    int64_t held;     /* memory that the framework took and never used, at least; 0: not known */
+    int64_t reported; /* the largest workspace that the program was given */
+    int64_t calls, tiled, extra_launches;       /* of convolutions */
+    int64_t untiled_ns, predicted_ns;           /* of all calls, lower ends of the predicted time */
     int64_t untiled_most_ns, predicted_most_ns; /* upper ends */
     struct cJSON *work;                         /* of cs_sim_work_read */
 
@@ -367,6 +368,10 @@ enum cs_sim_fit {
     CS_SIM_FIT_NO,       /* it does not run, because an allocation failed */
     CS_SIM_FIT_NONE      /* nothing was measured */
 };
+
+/* Returns the memory that a run needs, with the contexts: without memory that its framework took
+ * and never used. */
+int64_t cs_sim_outcome_need(const struct cs_sim_outcome *result);
 
 /* Returns whether a run fits into `memory` bytes. `base`: the same program with memory to spare, or
  * the run itself if it had that. */

@@ -82,7 +82,13 @@ static void each_end_of_a_run_has_its_verdict_and_answer(void)
          "Fragmentation may make it fail"},
         /* 95 % of the memory. */
         {{NEEDS(1020054710)}, calm, CS_SIM_FIT_YES, "The GPU has 1024 MiB"},
-        {{NEEDS(1020054711)}, calm, CS_SIM_FIT_MAY_FAIL, "fragmentation"}};
+        {{NEEDS(1020054711)}, calm, CS_SIM_FIT_MAY_FAIL, "fragmentation"},
+        /* Memory that a framework took and did not use. */
+        {{NEEDS(1073741824), .held = 536870912, .framework = "JAX 0.10.2"},
+         calm,
+         CS_SIM_FIT_YES,
+         "Yes: needs 512 MiB with the context of 4 KiB. The GPU has 1024 MiB, 512 MiB spare. JAX "
+         "0.10.2 takes 512 MiB more and does not use it."}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char verdict[512], why[512];
         struct cs_text of_verdict = {verdict, sizeof verdict, 0}, of_why = {why, sizeof why, 0};
