@@ -4,8 +4,10 @@
 #include "account/summary_json.h"
 #include "base/checked.h"
 #include "base/text.h"
+#include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "config/limits.h"
+#include "cudnn/standalone/standalone.h"
 #include "decide/cost.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -272,7 +274,13 @@ static void print_head(const struct cs_predict_results *results)
     if (options->shape && results->prediction->status == CS_OK && !options->estimate)
         printf(", engine %" PRId64 "%s", offer->engine.index,
                offer->tensor_cores ? " (tensor cores)" : "");
-    printf(", convshim with workspace %s, policy %s\n\n", size, options->config.policy.text);
+    printf(", convshim with workspace %s, policy %s\n", size, options->config.policy.text);
+    if (!options->cudnn && !options->estimate && *cs_standalone_file()) {
+        cs_cli_put(cs_standalone_file(), stdout);
+        puts(" plans. A program may load another cuDNN: convshim doctor -- COMMAND names it, "
+             "--cudnn PATH plans with it.");
+    }
+    putchar('\n');
 }
 
 static bool print_text(const struct cs_predict_results *results, const struct cs_table *layers,

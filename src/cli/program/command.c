@@ -2,9 +2,12 @@
 #include "cli/program/command_facts.h"
 
 #include "base/path.h"
+#include "cli/common/json_tree.h"
 #include "cli/common/variables.h"
+#include "config/option.h"
 #include "config/program.h"
 #include "convshim/policy.h"
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +92,25 @@ void cs_command_config(struct cs_config *config, char **command, cs_config_note_
         cs_program_script_of(words, join_words(command, words, sizeof words), script);
     }
     cs_config_load_script(config, program, *script ? script : NULL, cs_policy_names, note, ctx);
+}
+
+struct cJSON *cs_command_changed_options(const struct cJSON *summary)
+{
+    const cJSON *options = cs_json_at(summary, "config.options");
+    const char *source = cs_json_text(summary, "config.source");
+    cJSON *changed = cJSON_CreateObject();
+    for (int i = 0; i < CS_OPTIONS; i++) {
+        const cJSON *option = cJSON_GetObjectItemCaseSensitive(options, cs_options[i].name);
+        if (cJSON_IsString(option) && !cs_option_is_output(i) &&
+            strcmp(option->valuestring, cs_options[i].value) != 0)
+            cJSON_AddStringToObject(changed, cs_options[i].name, option->valuestring);
+    }
+    if (changed && changed->child && source && *source)
+        cJSON_AddStringToObject(changed, "source", source);
+    if (changed && changed->child)
+        return changed;
+    cJSON_Delete(changed);
+    return NULL;
 }
 
 /* --- the program's file --- */

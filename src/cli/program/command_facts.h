@@ -25,6 +25,12 @@ char **cs_wrapper_unwrap(char **command);
 void cs_command_config(struct cs_config *config, char **command, cs_config_note_fn *note,
                        void *ctx);
 
+/* Returns the options in a JSON summary that are not the defaults, by name, with the member
+ * "source": the ini file, or "variables". NULL: there are none, or memory is short. The caller
+ * deletes the object. Call cs_json_begin first. */
+struct cJSON;
+struct cJSON *cs_command_changed_options(const struct cJSON *summary);
+
 /* --- which cuDNN a file is, reported without loading it --- */
 
 /* Finds the libcudnn.so.9, or else the libcudnn.so.8, that dlopen would load for the file `caller`

@@ -3,9 +3,8 @@
 
 #include "base/text.h"
 #include "cli/common/json_tree.h"
-#include "config/option.h"
+#include "cli/program/command_facts.h"
 #include <cjson/cJSON.h>
-#include <string.h>
 
 enum {
     MOST_TEXT = 1536
@@ -121,27 +120,6 @@ static cJSON *side_json(const struct cs_sim_program *program, const struct cs_si
 
 /* --- a pair --- */
 
-/* Returns the options of the library that are not the defaults, by name, with the member "source":
- * the ini file, or "variables". NULL: there are none, or they are not known. */
-static cJSON *options_json(const cJSON *summary)
-{
-    const cJSON *options = cs_json_at(summary, "config.options");
-    const char *source = cs_json_text(summary, "config.source");
-    cJSON *changed = cJSON_CreateObject();
-    for (int i = 0; i < CS_OPTIONS; i++) {
-        const cJSON *option = cJSON_GetObjectItemCaseSensitive(options, cs_options[i].name);
-        if (cJSON_IsString(option) && !cs_option_is_output(i) &&
-            strcmp(option->valuestring, cs_options[i].value) != 0)
-            cJSON_AddStringToObject(changed, cs_options[i].name, option->valuestring);
-    }
-    if (changed && changed->child && source && *source)
-        cJSON_AddStringToObject(changed, "source", source);
-    if (changed && changed->child)
-        return changed;
-    cJSON_Delete(changed);
-    return NULL;
-}
-
 /* Adds the contents of the peaks, by layer and line. The list is empty if the run has no record. */
 static void add_peaks(const struct cs_sim_pair *pair, cJSON *root)
 {
@@ -194,7 +172,7 @@ struct cJSON *cs_sim_answer(const struct cs_simulation *simulation, const struct
     cJSON_AddNumberToObject(root, "context", (double)pair->context);
     cJSON_AddStringToObject(root, "planning", pair->run[judged].result.planning);
     cJSON_AddStringToObject(root, "cudnn", program->folder);
-    cJSON *options = options_json(pair->run[CS_WITH].result.summary);
+    cJSON *options = cs_command_changed_options(pair->run[CS_WITH].result.summary);
     if (options)
         cs_json_add(root, "options", options);
     for (int side = 0; side < CS_SIDES; side++)

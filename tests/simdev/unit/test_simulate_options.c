@@ -57,7 +57,7 @@ static void refused(void)
         {"simulate --capacity 8192 p", 2, "unit"},
         {"simulate --context -1 p", 2, "--context"},
         {"simulate --baseline no-such.json p", 2, "no-such.json"},
-        {"simulate --baseline README.md p", 2, "README.md: no JSON of version 1"},
+        {"simulate --baseline README.md p", 2, "README.md: not JSON, not a result of convshim simulate"},
         {"simulate --baseline a --device b,c p", 2, "and --baseline work with one"},
         {"simulate --tolerance x p", 2, "--tolerance"},
         {"simulate --tolerance 2%% p", 2, "--tolerance"},
