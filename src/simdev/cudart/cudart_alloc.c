@@ -1,4 +1,4 @@
-/* cudaMalloc and its kin. */
+/* cudaMalloc and similar functions (CUDA Runtime API, Memory Management). */
 #include "cudart_context.h"
 #include "cudart_record.h"
 

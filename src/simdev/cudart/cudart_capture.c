@@ -1,4 +1,5 @@
-/* Stream capture: streams whose work becomes nodes of a graph. Begin, query, end. */
+/* Stream capture: streams whose work becomes nodes of a graph. Begin, query, end. (CUDA Runtime
+ * API, Stream Management; CUDA C++ Programming Guide, CUDA Graphs.) */
 #include "cudart_capture.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The effect of captures on every other call: which work becomes a node, and which calls are
- * refused. */
+ * refused (CUDA C++ Programming Guide, CUDA Graphs, Prohibited and Unhandled Operations). */
 #include "cudart_capture.h"
 #include <stdlib.h>
 #include <string.h>

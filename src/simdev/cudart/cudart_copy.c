@@ -1,4 +1,5 @@
-/* cudaMemcpy* and cudaMemset*. Every copy is a box of rows: width x height x depth. */
+/* cudaMemcpy* and cudaMemset* (CUDA Runtime API, Memory Management). Every copy is a box of rows:
+ * width x height x depth. */
 #include "cudart_account.h"
 #include "cudart_bytes.h"
 #include "cudart_caller.h"

@@ -1,4 +1,5 @@
-/* The simulated GPU: its profile, and the functions that query it. */
+/* The simulated GPU: its profile, and the functions that query it (CUDA Runtime API, Device
+ * Management). */
 #include "cudart_device.h"
 #include "cudart_context.h"
 #include "cudart_record.h"

@@ -1,4 +1,4 @@
-/* Names and texts of the errors. */
+/* Names and texts of the errors (CUDA Runtime API, Error Handling). */
 #include "cudart_internal.h"
 
 /* Errors that this library, or a library on top of it, can return. */

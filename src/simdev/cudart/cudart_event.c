@@ -1,4 +1,5 @@
-/* cudaEvent*: an event refers to the last operation recorded in it, or to a place in a capture. */
+/* cudaEvent* (CUDA Runtime API, Event Management): an event refers to the last operation recorded
+ * in it, or to a place in a capture. */
 #include "cudart_context.h"
 #include "cudart_time.h"
 #include <pthread.h>

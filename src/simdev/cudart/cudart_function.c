@@ -1,4 +1,5 @@
-/* Attributes of kernels, and how many blocks fit a multiprocessor. */
+/* Attributes of kernels, and how many blocks fit a multiprocessor (CUDA Runtime API,
+ * Execution Control, Occupancy). */
 #include "cudart_context.h"
 #include "cudart_device.h"
 #include "cudart_module.h"

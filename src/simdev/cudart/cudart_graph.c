@@ -1,4 +1,5 @@
-/* cudaGraph_t: nodes in the order of adding, each with the nodes that it depends on. */
+/* cudaGraph_t (CUDA Runtime API, Graph Management): nodes in the order of adding, each with the
+ * nodes that it depends on. */
 #include "cudart_graph.h"
 #include <pthread.h>
 #include <search.h>

@@ -1,4 +1,5 @@
-/* cudaGraphExec_t: a private copy of the graph, and an image of it to run.
+/* cudaGraphExec_t (CUDA Runtime API, Graph Management): a private copy of the graph, and an image
+ * of it to run.
  *
  * An image never changes. A launch holds a reference, so an update does not change launches that
  * are already queued. One launch is one operation on its stream. */

@@ -1,4 +1,5 @@
-/* Launches of kernels, in every form: checked as a GPU checks them, queued, and counted. */
+/* Launches of kernels, in every form (CUDA Runtime API, Execution Control): checked as a GPU checks
+ * them, queued, and counted. */
 #include "cudart_bytes.h"
 #include "cudart_context.h"
 #include "cudart_device.h"

@@ -1,4 +1,5 @@
-/* Libraries: images that a program loads by a call. The program finds their kernels by name. */
+/* Libraries (CUDA Runtime API, Library Management): images that a program loads by a call. The
+ * program finds their kernels by name. */
 #include "cudart_context.h"
 #include "cudart_module.h"
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Access between devices: the supported queries. All devices of a process share one address space.
+/* Access between devices (CUDA Runtime API, Peer Device Memory Access): the supported queries. All
+ * devices of a process share one address space.
  */
 #include "cudart_context.h"
 #include <pthread.h>

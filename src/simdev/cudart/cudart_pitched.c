@@ -1,4 +1,4 @@
-/* Memory in rows, and sets of rows. */
+/* Memory in rows, and sets of rows (CUDA Runtime API, Memory Management). */
 #include "cudart_context.h"
 
 enum {

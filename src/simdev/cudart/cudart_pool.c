@@ -1,4 +1,4 @@
-/* Memory in stream order, and its pools.
+/* Memory in stream order, and its pools (CUDA Runtime API, Stream Ordered Memory Allocator).
  *
  * A pool holds memory of the device: `reserved` bytes, of which `used` are allocated. `reserved`
  * grows in chunks, if they fit into the device. Freed memory stays in the pool. The pool gives

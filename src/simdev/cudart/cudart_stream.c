@@ -1,4 +1,4 @@
-/* cudaStream*: thin wrappers of the queue. */
+/* cudaStream* (CUDA Runtime API, Stream Management): thin wrappers of the queue. */
 #include "cudart_internal.h"
 #include <stdlib.h>
 

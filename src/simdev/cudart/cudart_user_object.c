@@ -1,4 +1,5 @@
-/* cudaUserObject_t: an object of the program that graphs keep alive. */
+/* cudaUserObject_t (CUDA Runtime API, Graph Management): an object of the program that graphs keep
+ * alive. */
 #include "cudart_graph.h"
 #include "cudart_race.h"
 #include <limits.h>

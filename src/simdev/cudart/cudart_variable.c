@@ -1,4 +1,5 @@
-/* Symbols: addresses of module variables, and copies to and from them. */
+/* Symbols (CUDA Runtime API, Memory Management): addresses of module variables, and copies to and
+ * from them. */
 #include "cudart_variable.h"
 #include "cudart_context.h"
 #include "cudart_nvcc.h"

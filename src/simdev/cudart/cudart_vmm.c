@@ -1,4 +1,5 @@
-/* Ranges, pieces and maps. The file behind the memory has no pages until it is written. */
+/* Ranges, pieces and maps (CUDA Driver API, Virtual Memory Management). The file behind the memory
+ * has no pages until it is written. */
 #include "cudart_vmm.h"
 #include "cudart_account.h"
 #include "cudart_bytes.h"

@@ -1,4 +1,5 @@
-/* The backend API: the planner keeps the descriptors, cudnn_run.c executes plans. */
+/* The backend API (cuDNN Backend API, Graph library): the planner keeps the descriptors,
+ * cudnn_run.c executes plans. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Batch normalisation of the legacy API: sizes, and calls that are counted.
+/* Batch normalisation of the legacy API (cuDNN Backend API, Ops library): sizes, and calls that are
+ * counted.
  *
  * Only a cuDNN with a device returns the sizes of workspace and reserve space. For NCHW, cuDNN has
  * returned 0 for both. For NHWC, it keeps partial sums of the channels, and one bit per element for

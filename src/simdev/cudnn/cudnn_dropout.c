@@ -1,4 +1,4 @@
-/* Dropout: descriptors, sizes, and calls that are counted.
+/* Dropout (cuDNN Backend API, Ops library): descriptors, sizes, and calls that are counted.
  *
  * The states of the random numbers grow with the number of threads that the device runs at once.
  * Only cuDNN has the size of one state. The size returned here is an estimate and is counted as

@@ -1,4 +1,5 @@
-/* The convolution functions of the legacy API, implemented by backend plans. */
+/* The convolution functions of the legacy API (cuDNN Backend API, CNN library), implemented by
+ * backend plans. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

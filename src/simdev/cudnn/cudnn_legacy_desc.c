@@ -1,4 +1,5 @@
-/* Legacy descriptors of tensors, filters, convolutions and activations. */
+/* Legacy descriptors of tensors, filters, convolutions and activations (cuDNN
+ * Backend API, Ops and CNN libraries). */
 #include <stdlib.h>
 #include <string.h>
 

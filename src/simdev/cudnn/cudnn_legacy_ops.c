@@ -1,4 +1,5 @@
-/* Tensor operations of the legacy API on the host: add, operate, scale, set, transform, activate.
+/* Tensor operations of the legacy API on the host: add, operate, scale, set, transform, activate
+ * (cuDNN Backend API, Ops library).
  */
 #include <stdlib.h>
 #include <string.h>

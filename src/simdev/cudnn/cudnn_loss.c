@@ -1,4 +1,5 @@
-/* CTC loss and spatial transformers: descriptors, sizes, and calls that are counted. */
+/* CTC loss and spatial transformers (cuDNN Backend API, ADV and Ops libraries): descriptors, sizes,
+ * and calls that are counted. */
 #include "cudnn_internal.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"

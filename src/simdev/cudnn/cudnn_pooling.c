@@ -1,4 +1,5 @@
-/* Pooling of the legacy API: descriptors, the extents of results, and calls. */
+/* Pooling of the legacy API (cuDNN Backend API, Ops library): descriptors, the extents of results,
+ * and calls. */
 #include <string.h>
 
 #include "cudnn_host.h"

@@ -1,7 +1,7 @@
-/* Recurrent networks: descriptors, the layout of their parameters, sizes, and calls that are
- * counted. The layout of the parameters follows from the descriptor. Only a cuDNN with a device
- * returns workspace and reserve space, so the sizes returned here are estimates and are counted as
- * such. */
+/* Recurrent networks (cuDNN Backend API, ADV library): descriptors, the layout of their parameters,
+ * sizes, and calls that are counted. The layout of the parameters follows from the descriptor. Only
+ * a cuDNN with a device returns workspace and reserve space, so the sizes returned here are
+ * estimates and are counted as such. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The driver's contexts. */
+/* The driver's contexts (CUDA Driver API, Context Management, Primary Context Management). */
 #include "cuda_driver.h"
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* The driver's copies of boxes between device memory, on streams and as graph nodes. */
+/* The driver's copies of boxes between device memory, on streams and as graph nodes (CUDA
+ * Driver API, Memory Management). */
 #include "cuda_driver.h"
 
 static const size_t MAX_PITCH = 0x7fffffff; /* CU_DEVICE_ATTRIBUTE_MAX_PITCH of every GPU so far */

@@ -1,4 +1,5 @@
-/* The driver's device queries. The profile and the runtime provide the values. */
+/* The driver's device queries (CUDA Driver API, Device Management). The profile and the runtime
+ * provide the values. */
 #include "cuda_driver.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Functions by name: selects the version for a program compiled for a version of CUDA. */
+/* Functions by name (CUDA Driver API, Driver Entry Point Access): selects the version for a program
+ * compiled for a version of CUDA. */
 #include "cuda_driver.h"
 #include <dlfcn.h>
 #include <stdbool.h>

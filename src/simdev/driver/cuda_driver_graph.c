@@ -1,5 +1,5 @@
-/* The driver's captures, graphs and host functions. The simulated runtime implements them with the
- * same handles and numbers. */
+/* The driver's captures, graphs and host functions (CUDA Driver API, Graph Management). The
+ * simulated runtime implements them with the same handles and numbers. */
 #include "cuda_driver.h"
 #include "cudart_module.h"
 

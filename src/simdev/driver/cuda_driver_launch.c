@@ -1,4 +1,5 @@
-/* Launches of kernels through the driver, and the properties of a kernel. */
+/* Launches of kernels through the driver, and the properties of a kernel (CUDA Driver API,
+ * Execution Control). */
 #include "cuda_driver.h"
 #include "cudart_module.h"
 

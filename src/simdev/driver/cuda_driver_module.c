@@ -1,4 +1,5 @@
-/* Modules and libraries, and their kernels and variables. The simulated runtime implements them. A
+/* Modules and libraries, and their kernels and variables (CUDA Driver API, Module Management,
+ * Library Management). The simulated runtime implements them. A
  * kernel and its function in a context have the same handle, because images are not loaded per
  * context.
  *

@@ -1,4 +1,4 @@
-/* Memory in stream order, and its pools. */
+/* Memory in stream order, and its pools (CUDA Driver API, Stream Ordered Memory Allocator). */
 #include "cuda_driver.h"
 
 static struct cudaMemLocation location_of(CUmemLocation location)

@@ -1,4 +1,5 @@
-/* The driver's streams, events, memory and captures. */
+/* The driver's streams, events, memory and captures (CUDA Driver API, Stream Management, Event
+ * Management, Memory Management). */
 #include "cuda_driver.h"
 
 /* The versions that CUDA 13's header does not declare. */

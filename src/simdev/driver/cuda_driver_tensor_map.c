@@ -1,5 +1,5 @@
-/* Tensor maps describe memory for kernels, which are not executed. Programs can create any map. For
- * cuDNN's planning there is no device. */
+/* Tensor maps (CUDA Driver API, Tensor Map Object Management) describe memory for kernels, which
+ * are not executed. Programs can create any map. For cuDNN's planning there is no device. */
 #include "cuda_driver.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* The driver's virtual memory: addresses, memory, and mapping. */
+/* The driver's virtual memory (CUDA Driver API, Virtual Memory Management): addresses, memory, and
+ * mapping. */
 #include "cuda_driver.h"
 #include "cudart_vmm.h"
 #include <string.h>
