@@ -441,14 +441,13 @@ inih_is_inside()
     nm -D "$library" | grep -E ' ini_' || true
 }
 
-# A subject in the imperative says what a commit does to the tree. Longer ones are cut by git's tools. History before
-# the rule is not checked.
+# A subject in the imperative says what a commit does to the tree. Longer ones are cut by git's tools. Older history is
+# not checked, and no history without that commit (a copy of the sources).
+readonly subjects_since=5a1dbecab055
 subjects_are_imperative()
 {
-    local base
-    base=$(git log --format=%H -S subjects_are_imperative -- scripts/check-rules.sh 2>/dev/null | tail -n 1)
-    [ -n "$base" ] || return 0
-    git log --no-merges --format='%h %s' "$base..HEAD" | awk '
+    git merge-base --is-ancestor "$subjects_since" HEAD 2>/dev/null || return 0
+    git log --no-merges --format='%h %s' "$subjects_since..HEAD" | awk '
         { hash = $1; subject = substr($0, length($1) + 2); verb = subject; sub(/^[^:]*: /, "", verb); sub(/[ ,:;].*/, "", verb) }
         length(subject) > 72 { print hash ": more than 72 characters: " subject }
         subject !~ /^[A-Za-z0-9_.\/+-]+(, [A-Za-z0-9_.\/+-]+)*: [a-z]/ { print hash ": not \"area: verb ...\" with a small letter: " subject; next }
