@@ -176,8 +176,9 @@ int cs_vary_run(struct cs_simulation *simulation, const struct cs_simulate_optio
 struct cJSON *cs_baseline_read(const char *path);
 
 /* Adds the member "baseline" to a result: for each side the peaks, then the contents of the peak
- * that changed, the largest change first. If convolutions have other engines than in the earlier
- * result, they are added as the causes instead of the contents, which are those of other calls. A
+ * that changed, the largest change first. Convolutions that have other engines than in the earlier
+ * result are added as causes. If they explain the growth, the contents are left out, because they
+ * are those of other calls. A
  * peak has grown if it is larger by more than `tolerance` percent. Returns the status: 0, 1 if a
  * peak has grown, 3 if no side can be compared. */
 int cs_baseline_compare(const struct cJSON *earlier, const char *path, double tolerance,
