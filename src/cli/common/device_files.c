@@ -27,7 +27,7 @@ static int64_t number_of(const cJSON *root, const char *name)
  * process has" less "allocated by PyTorch" and "reserved" is 0.13 GiB on a T4 (40 multiprocessors),
  * 0.11 on an RTX 4060 (24), 0.18 on an RTX 3070 (46), 0.25 on an RTX 3080 (68), 0.48 on an RTX 4090
  * (128), 0.59 on an RTX 5090 (170), and 0.40 to 0.50 on an A100 (108). The driver reserves local
- * memory for each thread that the GPU can run at once. docs/simulate.md lists the messages. */
+ * memory for each thread that the GPU can run at once. docs/gpu-memory.md lists the messages. */
 static int64_t context_of(const cJSON *root)
 {
     const int64_t fixed = (int64_t)32 << 20, each_thread = 2400;

@@ -1,4 +1,4 @@
-/* The result of a pair of runs as JSON. docs/simulate.md lists its members. */
+/* The result of a pair of runs as JSON. docs/simulate-json.md lists its members. */
 #include "simdev/simulate/simulate.h"
 
 #include "base/text.h"

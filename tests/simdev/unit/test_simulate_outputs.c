@@ -222,7 +222,7 @@ static void check_documented(const cJSON *item, const char *text)
         if (item->string) {
             snprintf(quoted, sizeof quoted, "`%s`", item->string);
             if (!strstr(text, quoted))
-                printf("# docs/simulate.md has no %s\n", quoted);
+                printf("# docs/simulate-json.md has no %s\n", quoted);
             CHECK(strstr(text, quoted));
         }
         check_documented(item->child, text);
@@ -266,7 +266,7 @@ static void every_format(void)
 static void members_are_documented(void)
 {
     char path[PATH_MAX + 32], error[CS_FILE_ERROR];
-    snprintf(path, sizeof path, "%s/docs/simulate.md", root);
+    snprintf(path, sizeof path, "%s/docs/simulate-json.md", root);
     char *page = cs_read_file_text(path, error);
     CHECK(page);
     make_pair(pair, 6);
