@@ -65,9 +65,9 @@ def published_layers(rows):
 
 def published_sd(rows):
     """Rows of one type as they were measured: in one process, one after another, on one model. The cache is emptied
-    after each warm-up call and before the measured one. Memory that is held then does not count as the call's own:
-    the result of the last warm-up call, and in PyTorch up to 2.9 the workspace of cuBLAS, which keeps a segment of
-    64 MiB from the first row on."""
+    after each warm-up call and before the measured one. By then the result of the last warm-up call has been freed.
+    PyTorch up to 2.9 holds the workspace of cuBLAS, which keeps a segment of 64 MiB from the first row on. So that
+    segment does not count as the call's own."""
     dtype = getattr(torch, rows[0]["dtype"])
     vae = programs.sd_vae().to(dtype).to("cuda").eval()
     return [measure_published(vae, row, dtype) for row in rows]
@@ -87,11 +87,13 @@ def measure_published(vae, row, dtype):
     for _ in range(WARM):
         result = call()
         empty()
+    del result
+    empty()
     before, held = torch.cuda.memory_allocated(), torch.cuda.memory_reserved()
     last = call()
     torch.cuda.synchronize()
     peaks = {"allocated": torch.cuda.max_memory_allocated() - before, "reserved": torch.cuda.max_memory_reserved() - held}
-    del result, last
+    del last
     return peaks
 
 
