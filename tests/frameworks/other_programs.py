@@ -19,10 +19,10 @@ def vq_decode_f32():
 
 
 @program("image VAE", "diffusers AutoencoderDC (Sana), decode 1024 px, bfloat16")
-def dc_decode_bf16():
+def dc_decode_bf16(px=1024):
     from diffusers import AutoencoderDC
     vae = on_device(AutoencoderDC, torch.bfloat16)
-    z = data(1, 32, 32, 32, dtype=torch.bfloat16)
+    z = data(1, 32, px // 32, px // 32, dtype=torch.bfloat16)
     return vae, lambda: vae.decode(z).sample
 
 
@@ -38,10 +38,10 @@ def asymmetric_decode_f16():
 
 
 @program("video VAE", "diffusers AutoencoderKLLTXVideo, decode 25 frames 512x704, bfloat16")
-def ltx_decode_bf16():
+def ltx_decode_bf16(latents=4):
     from diffusers import AutoencoderKLLTXVideo
     vae = on_device(AutoencoderKLLTXVideo, torch.bfloat16)
-    z = data(1, 128, 4, 16, 22, dtype=torch.bfloat16)
+    z = data(1, 128, latents, 16, 22, dtype=torch.bfloat16)
     return vae, lambda: vae.decode(z).sample
 
 
@@ -54,12 +54,12 @@ def mochi_decode_f16():
 
 
 @program("video VAE", "diffusers AutoencoderKLTemporalDecoder (SVD), decode 8 frames 576x1024, float16")
-def svd_decode_f16():
+def svd_decode_f16(frames=8):
     from diffusers import AutoencoderKLTemporalDecoder
     vae = on_device(lambda: AutoencoderKLTemporalDecoder(
         block_out_channels=(128, 256, 512, 512), down_block_types=("DownEncoderBlock2D",) * 4, layers_per_block=2), torch.float16)
-    z = data(8, 4, 72, 128, dtype=torch.float16)
-    return vae, lambda: vae.decode(z, num_frames=8).sample
+    z = data(frames, 4, 72, 128, dtype=torch.float16)
+    return vae, lambda: vae.decode(z, num_frames=frames).sample
 
 
 @program("U-Net", "diffusers UNet2DConditionModel (SDXL), 1024 px, batch 2, float16")
@@ -261,9 +261,21 @@ def mobilevit_f32():
 
 
 @program("training", "monai DynUNet, 96x96x96, batch 2, automatic mixed precision")
-def dynunet_train_amp():
+def dynunet_train_amp(batch=2):
     from monai.networks.nets import DynUNet
-    return training(on_device(lambda: DynUNet(3, 1, 3, [3] * 5, [1, 2, 2, 2, 2], [2] * 4)), data(2, 1, 96, 96, 96), True)
+    return training(on_device(lambda: DynUNet(3, 1, 3, [3] * 5, [1, 2, 2, 2, 2], [2] * 4)), data(batch, 1, 96, 96, 96), True)
+
+
+@program("training", "monai SwinUNETR, 96x96x96, batch 1, automatic mixed precision")
+def swin_unetr_train_amp(batch=1):
+    from monai.networks.nets import SwinUNETR
+    return training(SwinUNETR(in_channels=1, out_channels=14, feature_size=48).to("cuda"), data(batch, 1, 96, 96, 96), True)
+
+
+@program("training", "timm convnext_base, batch 64 of 224 px, automatic mixed precision")
+def convnext_train_amp(batch=64):
+    import timm
+    return training(on_device(lambda: timm.create_model("convnext_base")), data(batch, 3, 224, 224), True)
 
 
 @program("training", "torchvision efficientnet_b0, batch 64 of 224 px, channels_last, automatic mixed precision")
@@ -274,7 +286,7 @@ def efficientnet_train_amp():
 
 
 @program("training", "diffusers AutoencoderKL (SD 1.5), 4 x 256 px, automatic mixed precision")
-def sd_vae_train_amp():
+def sd_vae_train_amp(batch=4):
     from torch import nn
 
     class Samples(nn.Module):
@@ -285,7 +297,7 @@ def sd_vae_train_amp():
         def forward(self, x):
             return self.vae(x).sample
 
-    return training(on_device(Samples), data(4, 3, 256, 256), True)
+    return training(on_device(Samples), data(batch, 3, 256, 256), True)
 
 
 @program("training", "segmentation-models-pytorch UnetPlusPlus (resnet34), 4 x 512 px, float32")
@@ -303,10 +315,10 @@ def vnet_train_f32():
 # --- tried once on 2026-11-25 -----------------------------------------------------------------------------------------
 
 @program("image VAE", "diffusers AutoencoderKLQwenImage, decode 1024 px, bfloat16")
-def qwen_decode_bf16():
+def qwen_decode_bf16(px=1024):
     from diffusers import AutoencoderKLQwenImage
     vae = on_device(AutoencoderKLQwenImage, torch.bfloat16)
-    z = data(1, 16, 1, 128, 128, dtype=torch.bfloat16)
+    z = data(1, 16, 1, px // 8, px // 8, dtype=torch.bfloat16)
     return vae, lambda: vae.decode(z).sample
 
 
@@ -338,7 +350,7 @@ def unet3d_f16():
 
 
 @program("upscaler", "32 residual blocks of 256 channels as of EDSR, 4x, 360x640, float32")
-def edsr_f32():
+def edsr_f32(px=None):
     from torch import nn
 
     class Block(nn.Module):
@@ -352,7 +364,7 @@ def edsr_f32():
     model = on_device(lambda: nn.Sequential(nn.Conv2d(3, 256, 3, 1, 1), *[Block() for _ in range(32)], nn.Conv2d(256, 1024, 3, 1, 1),
                                             nn.PixelShuffle(2), nn.Conv2d(256, 1024, 3, 1, 1), nn.PixelShuffle(2),
                                             nn.Conv2d(256, 3, 3, 1, 1)))
-    x = data(1, 3, 360, 640)
+    x = data(1, 3, px or 360, px or 640)
     return model, lambda: model(x)
 
 

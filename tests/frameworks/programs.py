@@ -36,15 +36,15 @@ def data(*shape, dtype=torch.float32):
 
 # --- image and video VAEs ---------------------------------------------------------------------------------------------
 
-def sd_vae(latent_channels=4):
+def sd_vae(latent_channels=4, sample_size=512):
     from diffusers import AutoencoderKL
-    return AutoencoderKL(in_channels=3, out_channels=3, block_out_channels=(128, 256, 512, 512),
+    return AutoencoderKL(in_channels=3, out_channels=3, sample_size=sample_size, block_out_channels=(128, 256, 512, 512),
                          down_block_types=("DownEncoderBlock2D",) * 4, up_block_types=("UpDecoderBlock2D",) * 4,
                          layers_per_block=2, latent_channels=latent_channels)
 
 
-def sd_decode(px, dtype, batch=1, latent_channels=4):
-    vae = on_device(lambda: sd_vae(latent_channels), dtype)
+def sd_decode(px, dtype, batch=1, latent_channels=4, sample_size=512):
+    vae = on_device(lambda: sd_vae(latent_channels, sample_size), dtype)
     latent = data(batch, latent_channels, px // 8, px // 8, dtype=dtype)
     return vae, lambda: vae.decode(latent).sample
 
@@ -56,8 +56,8 @@ def sd_encode(px, dtype):
 
 
 @program("image VAE", "diffusers AutoencoderKL (SD 1.5), decode 1024 px, float16")
-def sd_decode_f16():
-    return sd_decode(1024, torch.float16)
+def sd_decode_f16(px=1024):
+    return sd_decode(px, torch.float16)
 
 
 @program("image VAE", "diffusers AutoencoderKL (SD 1.5), decode 1024 px, float32")
@@ -66,8 +66,8 @@ def sd_decode_f32():
 
 
 @program("image VAE", "diffusers AutoencoderKL (SD 1.5), encode 1024 px, float16")
-def sd_encode_f16():
-    return sd_encode(1024, torch.float16)
+def sd_encode_f16(px=1024):
+    return sd_encode(px, torch.float16)
 
 
 @program("image VAE", "diffusers AutoencoderKL (SD 1.5), encode 1024 px, float32")
@@ -76,8 +76,8 @@ def sd_encode_f32():
 
 
 @program("image VAE", "diffusers AutoencoderKL, 16 latent channels (as Flux), decode 2048 px, bfloat16")
-def flux_decode_bf16():
-    return sd_decode(2048, torch.bfloat16, latent_channels=16)
+def flux_decode_bf16(px=2048):
+    return sd_decode(px, torch.bfloat16, latent_channels=16, sample_size=1024)
 
 
 @program("image VAE", "diffusers AutoencoderKL (SD 1.5), decode 1024 px, float16, channels_last")
@@ -97,10 +97,10 @@ def tiny_decode_f16():
 
 
 @program("video VAE", "diffusers AutoencoderKLWan, decode 17 frames 480x832, float16")
-def wan_decode_f16():
+def wan_decode_f16(height=480, width=832):
     from diffusers import AutoencoderKLWan
     vae = on_device(AutoencoderKLWan, torch.float16)
-    latent = data(1, 16, 5, 60, 104, dtype=torch.float16)
+    latent = data(1, 16, 5, height // 8, width // 8, dtype=torch.float16)
     return vae, lambda: vae.decode(latent).sample
 
 
@@ -113,18 +113,18 @@ def wan_encode_f16():
 
 
 @program("video VAE", "diffusers AutoencoderKLCogVideoX, decode 9 frames 480x720, float16")
-def cogvideo_decode_f16():
+def cogvideo_decode_f16(latents=3):
     from diffusers import AutoencoderKLCogVideoX
     vae = on_device(AutoencoderKLCogVideoX, torch.float16)
-    latent = data(1, 16, 3, 60, 90, dtype=torch.float16)
+    latent = data(1, 16, latents, 60, 90, dtype=torch.float16)
     return vae, lambda: vae.decode(latent).sample
 
 
 @program("video VAE", "diffusers AutoencoderKLHunyuanVideo, decode 17 frames 256x256, float16")
-def hunyuan_decode_f16():
+def hunyuan_decode_f16(px=256):
     from diffusers import AutoencoderKLHunyuanVideo
     vae = on_device(AutoencoderKLHunyuanVideo, torch.float16)
-    latent = data(1, 16, 5, 32, 32, dtype=torch.float16)
+    latent = data(1, 16, 5, px // 8, px // 8, dtype=torch.float16)
     return vae, lambda: vae.decode(latent).sample
 
 
@@ -139,19 +139,19 @@ def sd_unet_f16():
 
 
 @program("upscaler", "diffusers UNet2DConditionModel and AutoencoderKL of the SD x4 upscaler, VAE decode 512 -> 2048 px, float16")
-def x4_upscaler_decode_f16():
+def x4_upscaler_decode_f16(px=512):
     from diffusers import AutoencoderKL
     vae = on_device(lambda: AutoencoderKL(block_out_channels=(128, 256, 512), down_block_types=("DownEncoderBlock2D",) * 3,
                                           up_block_types=("UpDecoderBlock2D",) * 3, layers_per_block=2), torch.float16)
-    latent = data(1, 4, 512, 512, dtype=torch.float16)
+    latent = data(1, 4, px, px, dtype=torch.float16)
     return vae, lambda: vae.decode(latent).sample
 
 
 @program("upscaler", "transformers Swin2SR x2, 256 -> 512 px, float32")
-def swin2sr_f32():
+def swin2sr_f32(px=256):
     from transformers import Swin2SRConfig, Swin2SRForImageSuperResolution
     model = on_device(lambda: Swin2SRForImageSuperResolution(Swin2SRConfig(upscale=2)))
-    image = data(1, 3, 256, 256)
+    image = data(1, 3, px, px)
     return model, lambda: model(image).reconstruction
 
 
@@ -194,8 +194,8 @@ def rrdbnet(features, growth, blocks, height, width):
 
 
 @program("upscaler", "RRDBNet as of Real-ESRGAN, 4x, 512 -> 2048 px, float16")
-def rrdbnet_f16():
-    return rrdbnet(64, 32, 23, 512, 512)
+def rrdbnet_f16(px=512):
+    return rrdbnet(64, 32, 23, px, px)
 
 
 @program("upscaler", "RRDBNet with 32 features and 12 blocks (ESRGAN lite), 4x, 640x480 -> 2560x1920 px, float16")
@@ -247,18 +247,18 @@ def plain_unet_f32():
 
 
 @program("segmentation", "torchvision deeplabv3_resnet50, 4 x 1024 px, float32")
-def deeplab_f32():
+def deeplab_f32(batch=4):
     from torchvision.models.segmentation import deeplabv3_resnet50
     model = on_device(lambda: deeplabv3_resnet50(weights=None, weights_backbone=None))
-    image = data(4, 3, 1024, 1024)
+    image = data(batch, 3, 1024, 1024)
     return model, lambda: model(image)["out"]
 
 
 @program("segmentation 3-D", "monai SegResNet, 160x160x160, float16")
-def segresnet_f16():
+def segresnet_f16(edge=160):
     from monai.networks.nets import SegResNet
     model = on_device(lambda: SegResNet(spatial_dims=3, init_filters=32, in_channels=4, out_channels=3), torch.float16)
-    volume = data(1, 4, 160, 160, 160, dtype=torch.float16)
+    volume = data(1, 4, edge, edge, edge, dtype=torch.float16)
     return model, lambda: model(volume)
 
 
@@ -279,10 +279,10 @@ def vnet_f32():
 
 
 @program("detection", "torchvision retinanet_resnet50_fpn, 2 x 800x1216 px, float32")
-def retinanet_f32():
+def retinanet_f32(batch=2):
     from torchvision.models.detection import retinanet_resnet50_fpn
     model = on_device(lambda: retinanet_resnet50_fpn(weights=None, weights_backbone=None))
-    image = data(2, 3, 800, 1216)
+    image = data(batch, 3, 800, 1216)
     return model, lambda: model.head(list(model.backbone(image).values()))
 
 
@@ -297,10 +297,10 @@ def encodec_decode_f32():
 
 
 @program("audio decoder", "diffusers AutoencoderOobleck (Stable Audio), decode 24 s, float16")
-def oobleck_decode_f16():
+def oobleck_decode_f16(latents=512):
     from diffusers import AutoencoderOobleck
     vae = on_device(AutoencoderOobleck, torch.float16)
-    latent = data(1, 64, 512, dtype=torch.float16)
+    latent = data(1, 64, latents, dtype=torch.float16)
     return vae, lambda: vae.decode(latent).sample
 
 
@@ -354,21 +354,21 @@ def resnet50_train_f32():
 
 
 @program("training", "torchvision resnet50, batch 64 of 224 px, automatic mixed precision")
-def resnet50_train_amp():
+def resnet50_train_amp(batch=64):
     from torchvision.models import resnet50
-    return training(on_device(resnet50), data(64, 3, 224, 224), True)
+    return training(on_device(resnet50), data(batch, 3, 224, 224), True)
 
 
 @program("training", "segmentation-models-pytorch Unet (resnet34), 8 x 512 px, automatic mixed precision")
-def smp_unet_train_amp():
+def smp_unet_train_amp(batch=8):
     import segmentation_models_pytorch as smp
-    return training(on_device(lambda: smp.Unet("resnet34", encoder_weights=None)), data(8, 3, 512, 512), True)
+    return training(on_device(lambda: smp.Unet("resnet34", encoder_weights=None)), data(batch, 3, 512, 512), True)
 
 
 @program("training", "monai BasicUNet, 96x96x96, batch 2, automatic mixed precision")
-def basicunet_train_amp():
+def basicunet_train_amp(batch=2):
     from monai.networks.nets import BasicUNet
-    return training(on_device(lambda: BasicUNet(spatial_dims=3, in_channels=1, out_channels=2)), data(2, 1, 96, 96, 96), True)
+    return training(on_device(lambda: BasicUNet(spatial_dims=3, in_channels=1, out_channels=2)), data(batch, 1, 96, 96, 96), True)
 
 
 @program("training", "torchvision resnet50, 64 of 224 px from a DataLoader with two workers and pinned memory, float32")
