@@ -114,13 +114,12 @@ static void write_object(struct cs *cs, const struct cs_summary_head *head,
 
 /* Prints the path on the terminal, because no other output names the file. A pipe or device is not
  * printed: the user set it up, and it may be the log. */
-static void name_file(const struct cs *cs, const char *content, const char *path,
-                      const char *reader)
+static void name_file(const struct cs *cs, const char *path)
 {
     char line[PATH_MAX + 128];
     if (cs->config.log == CS_LOG_OFF || !cs_file_path_replaceable(path))
         return;
-    snprintf(line, sizeof line, "%s written to %s. To view it: %s", content, path, reader);
+    snprintf(line, sizeof line, "summary written. To view it: convshim report %s", path);
     cs_log_text(line);
 }
 
@@ -179,7 +178,7 @@ static void write_json(struct cs *cs, const struct cs_summary_head *head, enum c
         (void)cs_file_new_end(&session);
     written = written && cs_file_new_end(&user);
     if (written && moment != CS_MOMENT_RUNNING)
-        name_file(cs, "summary", user.path, "convshim report");
+        name_file(cs, user.path);
     if (required && !written && moment == CS_MOMENT_EXIT)
         cs_log(CS_LOG_ERROR, "cannot write the summary: %s: %s",
                strerror_r(errno, text, sizeof text), cs->config.summary.path);

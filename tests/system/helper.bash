@@ -119,7 +119,7 @@ shimmed()
     [[ -v CONVSHIM_SUMMARY || ${CONVSHIM_CONFIG-} == *summary=* ]] || local -x CONVSHIM_SUMMARY=$SUMMARY
     on_device shimmed env LD_PRELOAD="$PRELOAD" "$@"
     # The line that names a file which only these tests request.
-    sed -i '/^convshim\[[0-9]*\]: summary written to .*\/shimmed\.[0-9]*\.summary\. To view it: convshim report$/d' shimmed.err
+    sed -i '/^convshim\[[0-9]*\]: summary written\. To view it: convshim report .*\/shimmed\.[0-9]*\.summary$/d' shimmed.err
 }
 
 # expect_cpu SECONDS COMMAND...: the programs of a command take less processor time. Wall time would depend on other

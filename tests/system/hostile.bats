@@ -62,7 +62,7 @@ program_of()
     rm summary.json # of the first call
     end TERM 143
     expect_true "calls" "$(summary_total calls summary.json) >= 1"
-    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. .*convshim report\$"
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written\\. To view it: convshim report $PWD/summary.json\$"
     expect_equal "lines" "$(wc -l <shimmed.err)" 1
     expect_equal "files of running processes" "$(find "$XDG_RUNTIME_DIR" -type f)" ""
 }
@@ -72,7 +72,7 @@ program_of()
     begin CONVSHIM_SUMMARY=text,json:summary.json
     end TERM 143
     expect_true "calls" "$(summary_total calls summary.json) >= 1"
-    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. .*convshim report\$"
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written\\. To view it: convshim report $PWD/summary.json\$"
     expect_equal "texts" "$(grep -cE ' calls? tiled(;|$)' shimmed.err)" 1
     expect_line shimmed.err '^convshim\[[0-9]+\]: largest workspace .* without convshim, .* with;'
 }

@@ -36,7 +36,7 @@ decoder()
     CONVSHIM_SUMMARY=json:summary.json CONVSHIM_CONFIG="workspace=12MiB" decode --api "$1"
     expect_status 0
     expect_no_violation shimmed
-    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. .*convshim report\$"
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written\\. To view it: convshim report $PWD/summary.json\$"
     expect_equal "lines" "$(wc -l <shimmed.err)" 1
     expect_summary_agrees
     expect_equal "calls" "$(value 's["totals"]["calls"]')" 35
@@ -96,7 +96,7 @@ json.dump(s, open("summary.json", "w"))'
         decode --api graph
     expect_status 0
     expect_equal "calls" "$(value 's["totals"]["calls"]')" "$(counted calls)"
-    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written to $PWD/summary.json\\. .*convshim report\$"
+    expect_line shimmed.err "^convshim\\[[0-9]+\\]: summary written\\. To view it: convshim report $PWD/summary.json\$"
     CONVSHIM_SUMMARY=json:summary.json CONVSHIM_LOG=off decode --api graph
     expect_empty shimmed.err
 }

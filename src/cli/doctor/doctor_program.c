@@ -1,8 +1,10 @@
 /* Checks of the command: its program, its Python, and the files that call cuDNN. */
 #include "base/path.h"
 #include "cli/doctor/doctor.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     WHY = 512,
@@ -12,6 +14,31 @@ enum {
 static const char check_its_program[] = "If it starts a Python program, check that: convshim "
                                         "doctor -- venv/bin/python main.py. Or check "
                                         "it while it runs: convshim status PID.";
+
+/* Returns the script of a Python command: its first word that is no option. NULL: there is none, as
+ * with -c and -m. */
+static const char *script_of(char *const *command)
+{
+    for (char *const *word = command + 1; *word; word++) {
+        if ((*word)[0] != '-')
+            return *word;
+        if (strcmp(*word, "-c") == 0 || strcmp(*word, "-m") == 0 || strcmp(*word, "-") == 0)
+            return NULL;
+        if ((strcmp(*word, "-W") == 0 || strcmp(*word, "-X") == 0) && word[1])
+            word++;
+    }
+    return NULL;
+}
+
+/* Reports a script of Python that does not exist. */
+static void check_script(struct cs_doctor *doctor)
+{
+    const char *script = script_of(doctor->command);
+    if (!script || access(script, R_OK) == 0)
+        return;
+    doctor->advice = "Check its spelling and the working folder.";
+    cs_doctor_add(doctor, CS_FATAL, script, "%s", strerror(errno));
+}
 
 void cs_doctor_program(struct cs_doctor *doctor)
 {
@@ -35,6 +62,8 @@ void cs_doctor_program(struct cs_doctor *doctor)
         cs_doctor_add(doctor, CS_FATAL, name, "%s: %s", program, why);
     else
         cs_doctor_add(doctor, CS_FINE, name, "runs %s", program);
+    if (*program && strcmp(program, doctor->facts.python) == 0)
+        check_script(doctor);
     if (!readable)
         program[0] = '\0';
 }

@@ -293,7 +293,8 @@ static void put_peak(const cJSON *peak, const cJSON *summary, struct cs_text *te
     else if (tensors)
         cs_text_put(text,
                     " of tensors, most of them of %s (%s). Tiling cannot make tensors smaller. ",
-                    cs_json_text(tensors, "of"),
+                    strcmp(cs_json_text(tensors, "of"), "-") == 0 ? "an unknown line"
+                                                                  : cs_json_text(tensors, "of"),
                     cs_table_bytes_text(bytes, cs_json_whole_at(tensors, "bytes", 0)));
 }
 

@@ -228,6 +228,40 @@ static void a_larger_batch_with_convshim_is_a_gain(void)
     }
 }
 
+/* --- no gain --- */
+
+/* The text of a layer is the beginning of that of its gradient. */
+static void no_gain_has_the_reason_of_the_layer_itself(void)
+{
+    static const char summary[] =
+        "{\"totals\":{\"not_tiled\":[{\"id\":\"SLOW\",\"text\":\"tiling is slow\",\"calls\":1}]},"
+        "\"sites\":[{\"problem\":{\"text\":\"a k3x3\"},\"reason\":null,\"reported\":9},"
+        "{\"problem\":{\"text\":\"a k3x3 wgrad\"},\"reason\":\"SLOW\",\"reported\":8}]}";
+    static const struct {
+        const char *row, *reason;
+    } rows[] = {{"a k3x3 wgrad", ": tiling is slow. "},
+                {"a k3x3 wgrad, net.py:3 f", ": tiling is slow. "},
+                {"a k3x3, net.py:3 f", ": it is tiled, and smaller tiles would take"},
+                {"a k3x", ": its convolution is not known. "}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[512] = "", peak[256];
+        struct cs_text text = {line, sizeof line, 0};
+        CASE("row %zu", i);
+        pair = (struct cs_sim_pair){.chosen = {true, true}};
+        pair.run[CS_WITHOUT].result = outcome_of("", 0);
+        pair.run[CS_WITH].result = outcome_of("", 0);
+        pair.run[CS_WITH].result.calls = 2;
+        pair.run[CS_WITH].result.summary = cJSON_Parse(summary);
+        snprintf(peak, sizeof peak, "[{\"what\":\"workspace\",\"of\":\"%s\",\"bytes\":9}]",
+                 rows[i].row);
+        cJSON *tree = cJSON_Parse(peak);
+        cs_sim_answer_why(&pair, tree, &text);
+        CHECK(strstr(line, rows[i].reason) || !fprintf(stderr, "# %s\n", line));
+        cJSON_Delete(tree);
+        cs_sim_pair_free(&pair);
+    }
+}
+
 /* --- advice --- */
 
 /* Expandable segments are advised if a PyTorch program without them needs a larger GPU with the
@@ -426,6 +460,7 @@ int main(void)
     TEST(too_little_memory_is_told_from_the_run_with_enough);
     TEST(a_program_that_adapts_runs);
     TEST(a_larger_batch_with_convshim_is_a_gain);
+    TEST(no_gain_has_the_reason_of_the_layer_itself);
     TEST(expandable_segments_are_advised_if_a_larger_device_is_needed);
     TEST(names_are_counted_and_cut);
     TEST(the_process_that_held_most);
