@@ -54,7 +54,7 @@ LDLIB    := -shared -pthread $(SANFLAGS) $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
 
 # --- sources, by folder -----------------------------------------------------------------------------------------------
 policies := $(sort $(basename $(notdir $(wildcard policies/*.c))))
-pure     := $(wildcard src/base/*.c src/plan/*.c src/decide/*.c src/exec/*.c src/account/*.c src/config/*.c policies/*.c)
+pure     := $(wildcard src/base/*.c src/plan/*.c src/decide/*.c src/exec/*.c src/level/*.c src/account/*.c src/config/*.c policies/*.c)
 vendor   := $(wildcard src/cudnn/bind/*.c src/cudnn/plan/*.c src/cudnn/run/*.c src/flow/*.c src/intercept/*.c src/intercept/*/*.c)
 objects   = $(patsubst %.c,$(B)/obj/%.o,$(1))
 doors    := src/intercept/loader/dlsym_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null))) src/intercept/entry/entry_parts

@@ -136,7 +136,7 @@ no_getenv()
 # implement the right rule.
 no_dlsym()
 {
-    local allowed='src/cudnn/(bind/(real|find_dlsym)\.[co]|standalone/(open_cudnn|open_stand_ins|open_gpu)\.[co])|src/intercept/loader/dlsym'
+    local allowed='src/cudnn/(bind/(real|torch|find_dlsym)\.[co]|standalone/(open_cudnn|open_stand_ins|open_gpu)\.[co])|src/intercept/loader/dlsym'
     code_without "$word(dlopen|dlmopen|dlsym|dlvsym) *\\(" "$allowed"
     symbols_without 'dlm?open|dlv?sym' "$allowed"
 }
@@ -281,14 +281,15 @@ plan:             base
 policies:
 decide:           base plan policies
 exec:             base plan
+level:            base
 account:          base plan
 config:           base decide
 cudnn/bind:       base
 cudnn/plan:       base plan cudnn/bind
 cudnn/run:        base plan exec cudnn/bind cudnn/plan
 cudnn/standalone: base plan cudnn/bind cudnn/plan
-flow:             base plan policies decide exec account config
-intercept:        base plan decide exec account config cudnn/bind cudnn/plan cudnn/run flow
+flow:             base plan policies decide exec level account config
+intercept:        base plan decide exec level account config cudnn/bind cudnn/plan cudnn/run flow
 cli/common:       base policies decide config
 cli/program:      base policies config cli/common
 cli/layers:       base plan policies decide account config cudnn/standalone cli/common
@@ -337,14 +338,14 @@ arrows_point_down()
              $1 in at { print $2, at[$1], "uses " $1 }' "$work/defined" "$work/used"
         # The rule covers headers too. All parts may include lists of names (.def).
         grep -HoE '^#include "[a-z]+/[^"]*\.h"' "${files[@]}" |
-            sed -nE 's#^([^:]*):.include "((base|plan|decide|exec|account|config|cudnn|flow|intercept|cli|simdev)/.*)"#\1 src/\2 includes \2#p'
+            sed -nE 's#^([^:]*):.include "((base|plan|decide|exec|level|account|config|cudnn|flow|intercept|cli|simdev)/.*)"#\1 src/\2 includes \2#p'
     } | awk "$part_of"'
         NR == FNR { sub(/:$/, "", $1); for (i = 2; i <= NF; i++) may[$1, $i]; next }
         { user = part_of($1); owner = part_of($2) }
         user != owner && !((user, owner) in may) { print $1, $3, $4 ", of " owner }' <(parts) -
     # The libraries of the simulated GPU share no code with any other part, and the lists of names neither.
-    grep -HnE '^#include "(convshim|base|plan|decide|exec|account|config|cudnn|flow|intercept|cli)/' -r src/simdev --exclude-dir=simulate || true
-    grep -HnE '^#include "(convshim|plan|decide|exec|account|config|cudnn|flow|intercept)/' -r src/simdev/simulate || true
+    grep -HnE '^#include "(convshim|base|plan|decide|exec|level|account|config|cudnn|flow|intercept|cli)/' -r src/simdev --exclude-dir=simulate || true
+    grep -HnE '^#include "(convshim|plan|decide|exec|level|account|config|cudnn|flow|intercept)/' -r src/simdev/simulate || true
     grep -HnE '^#include "simdev/' -r src include policies --exclude-dir=simulate || true
     mapfile -t simdev < <(find "$build/obj/src/simdev" -name '*.o' ! -path '*/simulate/*' 2>/dev/null)
     [ "${#simdev[@]}" -gt 0 ] || echo "no object of src/simdev in $build/obj: build first"
@@ -428,7 +429,7 @@ exports_are_entries()
         echo "src/intercept/entry/entries.def lists nothing"
     printf '#define CS_API(name) CS_EXPORTED name@@CONVSHIM_1\n#include "src/intercept/api.def"\n' |
         gcc -E -P -x c -I. - | sed 's/CS_EXPORTED/\n/g' | tr -d ' ' | grep . >>"$work/wanted" || echo "src/intercept/api.def lists nothing"
-    printf 'dlsym\ndlvsym\nInitializeInjectionNvtx2\n_exit\n_Exit\nkill\nraise\n' >>"$work/wanted"
+    printf 'dlsym\ndlvsym\nInitializeInjectionNvtx2\n_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE\n_exit\n_Exit\nkill\nraise\n' >>"$work/wanted"
     nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" { print $NF }' | sort >"$work/exported"
     sort -u "$work/wanted" | comm -3 - "$work/exported" |
         sed -E 's/^\t(.*)/\1 is exported, but not an entry/; t; s/$/ is an entry, but not exported/'
@@ -478,7 +479,7 @@ no_compiled_files()
 check 'the library never ends the process or writes to stdout' no_exit_no_stdout
 check 'the library has no constructor' no_constructor
 check 'only src/config reads the environment' no_getenv
-check 'only src/cudnn/bind/real.c and src/intercept/loader/dlsym* look up symbols' no_dlsym
+check 'only src/cudnn/bind and src/intercept/loader/dlsym* look up symbols' no_dlsym
 check 'the library and the command are hardened' hardened
 check 'no stack frame is larger than 40 KiB' no_large_frame
 check 'all locks are those of src/base/lock.h' no_other_locks

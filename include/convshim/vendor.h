@@ -48,6 +48,10 @@ struct cs_vendor {
                                 const struct cs_vendor *vendor),
                    void *to);
 
+    /* True if `build` made the execution plan with the application's engine and knobs, not with
+     * others as far as the relaxation allows. NULL: always. */
+    bool (*same_engine)(const void *execution_plan);
+
     /* Destroys an execution plan of either kind. NULL is allowed. Needs no ctx, because execution
      * plans may outlive the vendor value. */
     void (*destroy)(void *execution_plan);

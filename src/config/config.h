@@ -30,7 +30,8 @@
 enum {
     CS_CONFIG_TEXT = 4096, /* bytes of a path, NUL included */
     CS_CONFIG_NAME = 32,   /* bytes of a name, NUL included */
-    CS_CONFIG_AUTO = -1    /* value of `auto` (SIZE, COUNT, RATIO); `off` is 0 */
+    CS_CONFIG_AUTO = -1,   /* value of `auto` (SIZE, COUNT, RATIO); `off` and `lowest` are 0 */
+    CS_CONFIG_CARD = -2    /* value of `card` (SIZE) */
 };
 
 /* The forms of a summary, as bits. */

@@ -104,14 +104,14 @@ static bool allows_word(const struct cs_option *option, const char *word)
     return found && numbers && found < numbers && found[strlen(word)] == ',';
 }
 
-/* Reads a number that is written as a word: auto, or off for 0. False if the option does not allow
- * the word. */
+/* Reads a number that is written as a word: auto, card, or off and lowest for 0. False if the
+ * option does not allow the word. */
 static bool parse_word(const struct cs_option *option, const char *text, int64_t *number_p)
 {
     static const struct {
         const char *word;
         int64_t number;
-    } words[] = {{"auto", CS_CONFIG_AUTO}, {"off", 0}};
+    } words[] = {{"auto", CS_CONFIG_AUTO}, {"off", 0}, {"lowest", 0}, {"card", CS_CONFIG_CARD}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (same_word(text, words[i].word) && allows_word(option, words[i].word)) {
             *number_p = words[i].number;

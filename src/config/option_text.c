@@ -19,11 +19,18 @@ static void write_word(const char *words, int n, char *text, size_t size)
 /* Writes a number whose option spells it as a word. False if it has no word. */
 static bool write_special(const struct cs_option *option, int64_t number, char *text, size_t size)
 {
-    bool off = number == 0 && strstr(option->allowed, "off, ");
-    if (number != CS_CONFIG_AUTO && !off)
-        return false;
-    snprintf(text, size, "%s", off ? "off" : "auto");
-    return true;
+    const char *word = NULL;
+    if (number == 0 && strstr(option->allowed, "off, "))
+        word = "off";
+    else if (number == 0 && strstr(option->allowed, "lowest, "))
+        word = "lowest";
+    else if (number == CS_CONFIG_AUTO)
+        word = "auto";
+    else if (number == CS_CONFIG_CARD)
+        word = "card";
+    if (word)
+        snprintf(text, size, "%s", word);
+    return word != NULL;
 }
 
 static void write_SIZE(const struct cs_option *option, const void *value, char *text, size_t size)

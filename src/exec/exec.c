@@ -451,8 +451,8 @@ static struct cs_outcome launch_tiles(struct active_call *active, bool repeatabl
     return outcome;
 }
 
-struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
-                              const struct cs_gpu *gpu, const struct cs_call *call)
+bool cs_exec_try(struct cs_exec *exec, const struct cs_plan *plan, const struct cs_gpu *gpu,
+                 const struct cs_call *call, struct cs_outcome *outcome_p)
 {
     enum sharing shared = find_sharing(&plan->problem, &call->base);
     struct active_call active; /* not zeroed as a whole, because most plans have few tiles */
@@ -465,12 +465,21 @@ struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
     active.own = (struct cs_lease){NULL, NULL};
     active.bound_tiles = 0;
     if (plan->tiles == 0 || shared == MIXED)
-        return cs_exec_fallback(gpu);
+        return false;
     if (!bind_tiles(&active)) {
         put_back(&active, true);
-        return cs_exec_fallback(gpu);
+        return false;
     }
-    return launch_tiles(&active, gpu->only_records || (plan->problem.beta == 0 && shared == APART));
+    *outcome_p =
+        launch_tiles(&active, gpu->only_records || (plan->problem.beta == 0 && shared == APART));
+    return true;
+}
+
+struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
+                              const struct cs_gpu *gpu, const struct cs_call *call)
+{
+    struct cs_outcome outcome;
+    return cs_exec_try(exec, plan, gpu, call, &outcome) ? outcome : cs_exec_fallback(gpu);
 }
 
 bool cs_exec_lend(struct cs_exec *exec, void *stream, int64_t bytes, struct cs_lease *lease)

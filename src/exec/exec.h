@@ -57,6 +57,11 @@ void cs_exec_init(struct cs_exec *exec, const struct cs_device *device, enum cs_
 struct cs_outcome cs_exec_run(struct cs_exec *exec, const struct cs_plan *plan,
                               const struct cs_gpu *gpu, const struct cs_call *call);
 
+/* Like cs_exec_run, but if the plan cannot run, it starts nothing and returns false: no resources
+ * are free, outputs overlap inputs, or the plan has no tiles. */
+bool cs_exec_try(struct cs_exec *exec, const struct cs_plan *plan, const struct cs_gpu *gpu,
+                 const struct cs_call *call, struct cs_outcome *outcome_p);
+
 /* Runs the fallback plan at once, for calls whose operands are not understood. */
 struct cs_outcome cs_exec_fallback(const struct cs_gpu *gpu);
 

@@ -5,12 +5,37 @@
 #define CS_EXEC_REWRITE_H
 
 #include "convshim/plan.h"
+#include <stdatomic.h>
+
+enum {
+    CS_REWRITE_BETWEEN = 3, /* further tilings of one convolution */
+    CS_REWRITE_LAYERS = 16  /* layers that share one plan and are told apart by their filters */
+};
+
+struct cs_rewrite;
+
+/* A tiling with fewer tiles, built when a call had room for it. */
+struct cs_between {
+    _Atomic int64_t limit;                /* bytes of scratch that it was built for; 0: none yet */
+    _Atomic(struct cs_rewrite *) rewrite; /* NULL: no tiling for that limit has fewer tiles */
+};
+
+/* A layer whose ways may give other last bits: it keeps one of them. */
+struct cs_settled_layer {
+    _Atomic(const void *) filter; /* its address; NULL: unused */
+    _Atomic int way;              /* see flow/ways.c; 0: called for the first time */
+};
 
 struct cs_rewrite {
     struct cs_plan plan; /* no tiles: every call runs on the fallback plan */
     void *execution_plan[CS_MAX_TILE_SHAPES];
-    void *fallback;
+    void *fallback;                        /* NULL: none, in a tiling of `between` */
     void (*destroy)(void *execution_plan); /* the vendor's; NULL is allowed as its argument */
+    bool keeps_bits;       /* its tiles give the bits of the untiled call (cs_decide_keeps_bits) */
+    atomic_bool building;  /* a thread builds a tiling of `between` */
+    _Atomic int64_t calls; /* of the plan, up to a few */
+    struct cs_between between[CS_REWRITE_BETWEEN]; /* owned */
+    struct cs_settled_layer layer[CS_REWRITE_LAYERS];
 };
 
 /* Destroys the execution plans, the fallback plan and the rewriting itself; NULL is allowed. */

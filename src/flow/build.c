@@ -96,6 +96,21 @@ enum cs_status cs_build_tiles(const struct cs_problem *problem, const struct cs_
     return finish_rewrite(status, rewrite, rewrite_p);
 }
 
+enum cs_status cs_build_only_tiles(const struct cs_problem *problem,
+                                   const struct cs_decision *decision, struct cs_built_plans *built,
+                                   struct cs_rewrite **rewrite_p)
+{
+    struct cs_rewrite *rewrite = new_rewrite(built->real);
+    if (!rewrite)
+        return CS_NOMEM;
+    enum cs_status status = cs_plan_cut(problem, &decision->tiling, &rewrite->plan);
+    if (status == CS_OK)
+        status = build_execution_plans(rewrite, built);
+    if (status == CS_OK)
+        status = cs_plan_validate(&rewrite->plan, decision->scratch);
+    return finish_rewrite(status, rewrite, rewrite_p);
+}
+
 enum cs_status cs_build_fallback(int64_t reported, struct cs_built_plans *built,
                                  struct cs_rewrite **rewrite_p)
 {

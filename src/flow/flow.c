@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/range.h"
+#include "decide/bits.h"
 #include "decide/cost.h"
 #include "flow/build.h"
 #include "flow/decisions.h"
@@ -230,6 +231,21 @@ static void settle_refusal(struct preparing *p)
         cs_account_refused(&p->cs->account);
 }
 
+/* The most bytes of scratch that a call may take at run time: a workspace that the user wrote. Only
+ * tiles that the price decides on take any. */
+static int64_t most_scratch(const struct cs *cs, const struct cs_decision *decision)
+{
+    const struct cs_rule *rule = rule_at(cs, decision->rule);
+    const struct cs_limits limits =
+        rule ? cs_rule_limits(rule, &cs->limits, INT64_MAX) : cs->limits;
+    const struct cs_policy *policy = cs->policy;
+    if (rule && cs_rule_has(rule, CS_RULE_policy))
+        policy = cs_policy_find(rule->policy.text);
+    if (!policy || policy->tiles(&limits) > 0 || limits.lent)
+        return 0;
+    return limits.workspace >= 0 ? limits.workspace : INT64_MAX;
+}
+
 /* Makes the verdict, reserves scratch for its tiles, and counts the time since `begin`. */
 static struct cs_verdict record_verdict(const struct preparing *p, int64_t begin)
 {
@@ -238,11 +254,22 @@ static struct cs_verdict record_verdict(const struct preparing *p, int64_t begin
         verdict_of(cs, p->request, p->vendor, &p->decision, p->reason, p->rewrite);
     verdict.layer = p->key.hash | 1;
     verdict.refused = p->refused;
+    verdict.most = most_scratch(cs, &p->decision);
     name_device(cs, p->vendor);
     if (p->rewrite && cs->exec.backing == CS_BACKING_OWN)
         cs_arena_reserve(&cs->exec.arena, cs->exec.device, p->rewrite->plan.workspace);
     cs_account_prepared(&cs->account, &verdict.site, cs_clock(CLOCK_MONOTONIC) - begin);
     return verdict;
+}
+
+/* Records whether the tiles give the bits of the untiled call. */
+static void judge_bits(const struct cs_request *request, const struct cs_vendor *vendor,
+                       struct cs_rewrite *rewrite)
+{
+    bool same = cs_decide_keeps_bits(&rewrite->plan, request->engine.index);
+    for (int64_t i = 0; i < rewrite->plan.shapes && vendor->same_engine; i++)
+        same &= vendor->same_engine(rewrite->execution_plan[i]);
+    rewrite->keeps_bits = same;
 }
 
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
@@ -255,7 +282,24 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     fall_back(&p);
     cs_built_plans_fini(&p.built);
     settle_refusal(&p);
+    if (p.rewrite)
+        judge_bits(request, vendor, p.rewrite);
     return record_verdict(&p, begin);
+}
+
+struct cs_rewrite *cs_flow_fewer_tiles(struct cs *cs, const struct cs_request *request,
+                                       const struct cs_vendor *vendor)
+{
+    struct cs_built_plans built;
+    struct cs_key key;
+    struct cs_rewrite *rewrite = NULL;
+    cs_built_plans_init(&built, vendor);
+    const struct cs_decision decision = cs_decisions_get(cs, request, &built.vendor, &key);
+    if (decision.reason == CS_REASON_NONE &&
+        cs_build_only_tiles(&request->problem, &decision, &built, &rewrite) == CS_OK)
+        judge_bits(request, vendor, rewrite);
+    cs_built_plans_fini(&built);
+    return rewrite;
 }
 
 struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,
@@ -283,10 +327,9 @@ struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
                 : cs_exec_fallback(gpu);
 }
 
-int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
-                const struct cs_call *call)
+/* Counts a call by its outcome, and returns the vendor's status. */
+static int count_outcome(struct cs *cs, const struct cs_verdict *verdict, struct cs_outcome outcome)
 {
-    struct cs_outcome outcome = cs_flow_try(cs, verdict, gpu, call);
     switch (outcome.ran) {
     case CS_RAN_TILES:
         cs_account_tiled(&cs->account, &verdict->site, outcome.launches, outcome.lanes);
@@ -299,6 +342,40 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
         break;
     }
     return outcome.vendor;
+}
+
+int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
+                const struct cs_call *call)
+{
+    return count_outcome(cs, verdict, cs_flow_try(cs, verdict, gpu, call));
+}
+
+/* True if a call may run in another way than planned. */
+static bool has_ways(const struct cs *cs, const struct cs_verdict *verdict,
+                     const struct cs_call *call)
+{
+    return cs->host->memory && call && verdict->most > 0 && verdict->rewrite->plan.tiles > 0 &&
+           verdict->site.required > verdict->reported;
+}
+
+int cs_flow_run_best(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
+                     const struct cs_call *call, const struct cs_way_maker *maker)
+{
+    struct cs_outcome outcome;
+    enum cs_level_way way = CS_WAY_PLANNED;
+    const struct cs_way_call what = {.planned = verdict->rewrite,
+                                     .gpu = gpu,
+                                     .call = call,
+                                     .required = verdict->site.required,
+                                     .reported = verdict->reported,
+                                     .most = verdict->most};
+    if (!has_ways(cs, verdict, call) || !cs_ways_run(cs, &what, maker, &way, &outcome))
+        return cs_flow_run(cs, verdict, gpu, call);
+    if (way == CS_WAY_UNTILED && outcome.vendor == 0) {
+        cs_flow_pass(cs, verdict, CS_REASON_ROOM);
+        return outcome.vendor;
+    }
+    return count_outcome(cs, verdict, outcome);
 }
 
 void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason,

@@ -9,6 +9,7 @@
 #include "exec/rewrite.h"
 #include "flow/instance.h"
 #include "flow/request.h"
+#include "flow/ways.h"
 
 /* The answer to a request. */
 struct cs_verdict {
@@ -22,6 +23,7 @@ struct cs_verdict {
                      take  another plan; or less than the plan requires may have been reported, and
                      no  plan that fits that size can be made */
     struct cs_rewrite *rewrite; /* owned by the caller; NULL if not tiled */
+    int64_t most; /* the most bytes of scratch that a call may take at run time (flow/ways.h) */
 };
 
 /* True if a call that requires `required` bytes is never tiled under the options and rules, for any
@@ -49,6 +51,16 @@ bool cs_flow_lends_scratch(const struct cs *cs, int64_t provided);
  * understood, so the fallback plan runs. */
 int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
                 const struct cs_call *call);
+
+/* Like cs_flow_run, in the fastest way that has room below the program's peak. `call` may be NULL.
+ * `maker`: builds and runs the other ways. */
+int cs_flow_run_best(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
+                     const struct cs_call *call, const struct cs_way_maker *maker);
+
+/* Builds tiles within request->limit for a call that has so much room, without a fallback plan. No
+ * site is made and no size changes. The caller owns the result. NULL: there are none. */
+struct cs_rewrite *cs_flow_fewer_tiles(struct cs *cs, const struct cs_request *request,
+                                       const struct cs_vendor *vendor);
 
 /* Like cs_flow_run, but without counting the call. */
 struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,

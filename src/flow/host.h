@@ -8,9 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct cs_memory;
+
 struct cs_host {
     /* The device that the vendor's library runs on. */
     const struct cs_device *device;
+
+    /* The program's own allocator, for scratch below its peak. NULL: none. */
+    const struct cs_memory *memory;
 
     /* Fills `text` with the vendor library's name and version, "" if it is not loaded. */
     void (*version)(char *text, size_t size);

@@ -8,6 +8,7 @@
 #include "config/limits.h"
 #include "config/program.h"
 #include "flow/ending.h"
+#include "level/level.h"
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -86,6 +87,7 @@ static void before_fork(void)
     cs_lock(&instance->peak.lock);
     cs_exec_process_fork(&instance->exec, true, false);
     cs_lock(&instance->account.lock);
+    cs_level_fork(&cs_levels, true);
 }
 
 /* Releases the locks, in the reverse order. */
@@ -94,6 +96,7 @@ static void after_fork(bool child)
     if (!forking)
         return;
     forking = false;
+    cs_level_fork(&cs_levels, false);
     cs_unlock(&instance->account.lock);
     cs_exec_process_fork(&instance->exec, false, child);
     cs_unlock(&instance->peak.lock);

@@ -1,5 +1,4 @@
-/* The real cuDNN: one struct of typed function pointers, each bound once. The only part that looks
- * up symbols. */
+/* The real cuDNN: one struct of typed function pointers, each bound once. */
 #ifndef CS_CUDNN_BIND_REAL_H
 #define CS_CUDNN_BIND_REAL_H
 

@@ -192,6 +192,8 @@ static enum cs_status build_near(const struct cs_engine_choice *choice,
     const struct cs_engine plain = {.index = choice->engine.index};
     enum cs_status status =
         build_engine(choice, problem, &choice->engine, execution_plan_p, workspace_p);
+    if (status == CS_OK)
+        ((struct cs_execution_plan *)*execution_plan_p)->same_engine = true;
     if (status == CS_REFUSED && choice->engine.knobs > 0)
         status = build_engine(choice, problem, &plain, execution_plan_p, workspace_p);
     if (status == CS_REFUSED)
@@ -411,6 +413,11 @@ static enum cs_status make_ready(void *ctx, void *execution_plan)
     return CS_OK;
 }
 
+static bool is_same_engine(const void *execution_plan)
+{
+    return ((const struct cs_execution_plan *)execution_plan)->same_engine;
+}
+
 static const struct cs_profile *read_profile(void *ctx)
 {
     struct cs_engine_choice *choice = ctx;
@@ -435,6 +442,7 @@ struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
                               .fallback_later = fallback_later,
                               .many = choice->many,
                               .others = list_others,
+                              .same_engine = is_same_engine,
                               .destroy = cs_execution_plan_destroy,
                               .profile = read_profile};
 }

@@ -6,6 +6,10 @@
 #include "cudnn/plan/execution_plan.h"
 #include "cudnn/run/copy_cuda.h"
 
+enum {
+    STATUS_CATEGORY = 1000 /* the first digit of a status of cuDNN is its category */
+};
+
 int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,
                      cudnnBackendDescriptor_t *pack_p)
 {
@@ -30,9 +34,33 @@ static int prepare_plan(const struct cs_launcher *launcher,
     return ready ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
 }
 
+bool cs_launcher_is_refused(int status)
+{
+    return status / STATUS_CATEGORY == CUDNN_STATUS_BAD_PARAM / STATUS_CATEGORY ||
+           status / STATUS_CATEGORY == CUDNN_STATUS_NOT_SUPPORTED / STATUS_CATEGORY;
+}
+
+bool cs_launcher_run(const struct cs_launcher *launcher, cudnnBackendDescriptor_t plan,
+                     const struct cs_addresses *addresses, void *scratch, int *status_p)
+{
+    struct cs_addresses other = *addresses;
+    cudnnBackendDescriptor_t pack;
+    other.workspace = scratch;
+    if (cs_launcher_pack(launcher, &other, &pack) != CUDNN_STATUS_SUCCESS)
+        return false;
+    *status_p = (int)CS_REAL(cudnnBackendExecute, launcher->handle, plan, pack);
+    (void)CS_REAL(cudnnBackendDestroyDescriptor, pack);
+    return !cs_launcher_is_refused(*status_p);
+}
+
+static struct cs_execution_plan *tile_plan(const struct cs_launcher *launcher, int shape)
+{
+    return launcher->tiles ? launcher->tiles[shape] : launcher->rewrite->execution_plan[shape];
+}
+
 int cs_launcher_prepare(const struct cs_launcher *launcher, int shape)
 {
-    return prepare_plan(launcher, launcher->rewrite->execution_plan[shape]);
+    return prepare_plan(launcher, tile_plan(launcher, shape));
 }
 
 int cs_launcher_prepare_fallback(const struct cs_launcher *launcher)
@@ -54,7 +82,7 @@ static int bind(void *ctx, int shape, const struct cs_addresses *addresses, void
 static int launch(void *ctx, int shape, void *pack)
 {
     const struct cs_launcher *launcher = ctx;
-    const struct cs_execution_plan *execution_plan = launcher->rewrite->execution_plan[shape];
+    const struct cs_execution_plan *execution_plan = tile_plan(launcher, shape);
     return (int)CS_REAL(cudnnBackendExecute, launcher->handle, execution_plan->plan, pack);
 }
 

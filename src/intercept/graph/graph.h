@@ -12,6 +12,7 @@
 struct cs_graph {
     atomic_int references;
     atomic_bool planned;   /* a plan of it was finalized */
+    atomic_bool many;      /* several were: most of them may run only to be timed */
     bool convolution;      /* false: calls of the graph are not tiled and not counted */
     enum cs_reason reason; /* why it is not tiled; CS_REASON_NONE: `problem` is set */
     struct cs_problem problem;

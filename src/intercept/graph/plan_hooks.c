@@ -68,6 +68,8 @@ static struct cs_verdict judge_plan(struct cs *cs, const struct cs_shadow *plan)
     cs_engine_choice_init(&choice, &plan->graph->problem, plan->graph->uid, handle,
                           own ? cs_handle_id(handle) : plan->graph->id);
     choice.many = atomic_exchange_explicit(&plan->graph->planned, true, memory_order_relaxed);
+    if (choice.many)
+        atomic_store_explicit(&plan->graph->many, true, memory_order_relaxed);
     if (workspace_required(plan->descriptor, &required) &&
         cs_engine_choice_read_plan(&choice, plan->descriptor)) {
         struct cs_request request = request_of(&choice, required);
@@ -144,6 +146,47 @@ void cs_plan_hooks_pass(struct cs *cs, const struct cs_shadow *plan, cudnnBacken
     cs_flow_pass(cs, verdict, verdict->reason);
 }
 
+/* A running call, for its other ways. */
+struct way {
+    const struct cs_shadow *plan;
+    struct cs_launcher *launcher;
+};
+
+/* Runs the application's own plan in `scratch`. */
+static bool run_untiled(void *ctx, const struct cs_call *call, void *scratch, int64_t bytes,
+                        int *status_p)
+{
+    const struct way *way = ctx;
+    (void)bytes; /* what the plan requires */
+    return cs_launcher_run(way->launcher, way->plan->descriptor, &call->base, scratch, status_p);
+}
+
+static void use_tiles(void *ctx, const struct cs_rewrite *tiles)
+{
+    const struct way *way = ctx;
+    way->launcher->tiles = tiles->execution_plan;
+}
+
+/* Builds tiles of the plan's engine within `limit`. */
+static struct cs_rewrite *build_tiles(void *ctx, struct cs *cs, int64_t limit)
+{
+    const struct way *way = ctx;
+    const struct cs_graph *graph = way->plan->graph;
+    struct cs_rewrite *tiles = NULL;
+    struct cs_engine_choice choice;
+    cs_engine_choice_init(&choice, &graph->problem, graph->uid, way->launcher->handle,
+                          cs_handle_id(way->launcher->handle));
+    if (cs_engine_choice_read_plan(&choice, way->plan->descriptor)) {
+        struct cs_request request = request_of(&choice, way->plan->plan.verdict.site.required);
+        struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
+        request.source = CS_SOURCE_OWN;
+        request.limit = limit;
+        tiles = cs_flow_fewer_tiles(cs, &request, &vendor);
+    }
+    cs_engine_choice_fini(&choice);
+    return tiles;
+}
+
 int cs_plan_hooks_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                       cudnnBackendDescriptor_t pack)
 {
@@ -153,7 +196,13 @@ int cs_plan_hooks_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t
     if (understood)
         launcher.provided = call.provided;
     struct cs_gpu gpu = cs_launcher_gpu(&launcher, &call.stream);
-    int status = cs_flow_run(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL);
+    struct way way = {plan, &launcher};
+    const struct cs_way_maker maker = {.ctx = &way,
+                                       .run_untiled = run_untiled,
+                                       .use = use_tiles,
+                                       .build = build_tiles,
+                                       .patience = atomic_load(&plan->graph->many) ? 2 : 1};
+    int status = cs_flow_run_best(cs, &plan->plan.verdict, &gpu, understood ? &call : NULL, &maker);
     if (understood)
         cs_flow_watch(cs, &plan->plan.verdict, CS_REASON_NONE, launcher.problem, &call.base);
     return status;

@@ -11,10 +11,6 @@
 #include "intercept/legacy/query_filter.h"
 #include <stdlib.h>
 
-enum {
-    STATUS_CATEGORY = 1000 /* the first digit of a status of cuDNN is its category */
-};
-
 /* The names of a problem's tensors in the library's variant packs. */
 static const int64_t tensor_uid[CS_MAX_TENSORS] = {1, 2,  3,  4,  5,  6,  7,  8,
                                                    9, 10, 11, 12, 13, 14, 15, 16};
@@ -38,6 +34,8 @@ static struct cs_verdict judge_call(struct cs *cs, const struct cs_legacy_call *
         request.engine = choice.engine;
     struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
     verdict = cs_flow_prepare(cs, &request, &vendor);
+    if (verdict.rewrite) /* tiles run on the backend's engines, the untiled call on an algorithm */
+        verdict.rewrite->keeps_bits = false;
     cs_engine_choice_fini(&choice);
     return verdict;
 }
@@ -254,6 +252,54 @@ static bool is_capturing(const struct cs *cs, void *stream)
     return device && (device->capture(device->ctx, stream, &capture) != 0 || capture.id != 0);
 }
 
+/* A running call, for its other ways. */
+struct way {
+    const struct cs_legacy_call *call;
+    const struct match *match;
+    struct cs_launcher *launcher;
+};
+
+/* Runs the application's own call in `scratch`. */
+static bool run_untiled(void *ctx, const struct cs_call *call, void *scratch, int64_t bytes,
+                        int *status_p)
+{
+    const struct way *way = ctx;
+    struct cs_legacy_call lent = *way->call;
+    (void)call; /* the same operands */
+    lent.execution.workspace = scratch;
+    lent.execution.provided = (size_t)bytes;
+    *status_p = (int)cs_legacy_call_run(&lent);
+    return !cs_launcher_is_refused(*status_p);
+}
+
+static void use_tiles(void *ctx, const struct cs_rewrite *tiles)
+{
+    const struct way *way = ctx;
+    way->launcher->tiles = tiles->execution_plan;
+}
+
+/* Builds tiles within `limit`, on the engine that judge_call has chosen. */
+static struct cs_rewrite *build_tiles(void *ctx, struct cs *cs, int64_t limit)
+{
+    const struct way *way = ctx;
+    const struct cs_problem *problem = &way->match->problem;
+    struct cs_rewrite *tiles = NULL;
+    struct cs_engine_choice choice;
+    cs_engine_choice_init(&choice, problem, tensor_uid, way->call->handle,
+                          cs_handle_id(way->call->handle));
+    if (cs_engine_choice_pick(&choice, cs_legacy_call_forbidden(way->call, problem->compute))) {
+        struct cs_request request = {.problem = *problem,
+                                     .engine = choice.engine,
+                                     .required = way->match->entry->required,
+                                     .limit = limit,
+                                     .scope = cs_engine_choice_scope(&choice)};
+        struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
+        tiles = cs_flow_fewer_tiles(cs, &request, &vendor);
+    }
+    cs_engine_choice_fini(&choice);
+    return tiles;
+}
+
 /* Runs a call as tiles. `counted`: the call is the application's. Otherwise it runs only to be
  * timed. */
 static int run_tiled(struct cs *cs, const struct cs_legacy_call *call, const struct match *match,
@@ -265,8 +311,17 @@ static int run_tiled(struct cs *cs, const struct cs_legacy_call *call, const str
     struct cs_gpu gpu = cs_launcher_gpu(&launcher, &made.stream);
     if (is_capturing(cs, made.stream))
         match->entry->captured = true;
-    return counted ? cs_flow_run(cs, &match->entry->verdict, &gpu, &made)
-                   : cs_flow_try(cs, &match->entry->verdict, &gpu, &made).vendor;
+    if (!counted)
+        return cs_flow_try(cs, &match->entry->verdict, &gpu, &made).vendor;
+    if (cs_oversized_tensor_in(call))
+        return cs_flow_run(cs, &match->entry->verdict, &gpu, &made);
+    struct way way = {call, match, &launcher};
+    const struct cs_way_maker maker = {.ctx = &way,
+                                       .run_untiled = run_untiled,
+                                       .use = use_tiles,
+                                       .build = build_tiles,
+                                       .patience = 1};
+    return cs_flow_run_best(cs, &match->entry->verdict, &gpu, &made, &maker);
 }
 
 /* True if the call provides all of the workspace that it requires untiled. Then tiles would save no
@@ -275,14 +330,6 @@ static bool provided_all(const struct cs_legacy_call *call, const struct cs_plan
 {
     return call->execution.provided >= (size_t)entry->required &&
            entry->required > entry->verdict.reported;
-}
-
-/* True for a status by which cuDNN refuses a call. A refused call may be run another way, because
- * cuDNN checks the provided workspace before it starts any work. */
-static bool is_refused(int status)
-{
-    return status / STATUS_CATEGORY == CUDNN_STATUS_BAD_PARAM / STATUS_CATEGORY ||
-           status / STATUS_CATEGORY == CUDNN_STATUS_NOT_SUPPORTED / STATUS_CATEGORY;
 }
 
 bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call)
@@ -296,7 +343,7 @@ bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call
 
 bool cs_legacy_settle(struct cs *cs, int status)
 {
-    if (is_refused(status))
+    if (cs_launcher_is_refused(status))
         return false;
     cs_flow_pass(cs, NULL, CS_REASON_SMALL);
     return true;
@@ -332,7 +379,7 @@ int cs_legacy_lend(struct cs *cs, const struct cs_legacy_call *call, int status)
     struct cs_legacy_call lent = *call;
     struct cs_lease lease;
     cudaStream_t stream;
-    if (!is_refused(status) || !is_complete(call))
+    if (!cs_launcher_is_refused(status) || !is_complete(call))
         return status;
     const struct cs_plan_cache_entry *query = query_of(cs, call);
     if (!query || provided_by(call) < query->verdict.reported ||

@@ -1,6 +1,7 @@
 /* The one instance: absent if the vendor's library is not supported; its options; its state after a
  * fork; the summary that others read while it lives. */
 #include "flow/instance.h"
+#include "level/level.h"
 
 #include "account/session_files.h"
 #include "base/lock.h"
@@ -122,8 +123,9 @@ static int hold_none(void)
 /* All but those that the host holds itself. */
 static void every_lock_is_held_across_a_fork(void)
 {
-    static const enum cs_lock_rank ranks[] = {CS_RANK_MEMO, CS_RANK_PEAK, CS_RANK_LANES,
-                                              CS_RANK_ARENA, CS_RANK_ACCOUNT};
+    static const enum cs_lock_rank ranks[] = {CS_RANK_MEMO,  CS_RANK_PEAK,    CS_RANK_LANES,
+                                              CS_RANK_ARENA, CS_RANK_ACCOUNT, CS_RANK_LEVEL};
+    cs_level_note(&cs_levels, 0, NULL, 1, 1, 1); /* a device has a lock after its first report */
     CHECK_INT(sizeof ranks / sizeof *ranks, CS_RANKS - CS_RANK_MEMO);
     held_at_fork = 0;
     CHECK_INT(status_of_child(hold_none), 0);

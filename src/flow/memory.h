@@ -1,0 +1,23 @@
+/* The program's own allocator, as the flow sees it: calls take scratch from it below the program's
+ * peak. Tests replace it. */
+#ifndef CS_FLOW_MEMORY_H
+#define CS_FLOW_MEMORY_H
+
+#include "level/level.h"
+
+struct cs_memory {
+    struct cs_levels *levels;
+
+    /* Returns the bytes of the device that the program can have in all, by the room's reserved
+     * bytes and what the device has free now. 0 if that is unknown. */
+    int64_t (*card)(const struct cs_level_room *room);
+
+    /* Takes scratch on a stream. CS_REFUSAL_NONE, or the reason why there is none. It must be given
+     * back by the same thread, after the work in it was started on the stream. `may_grow`: the
+     * allocator may get memory from the device for it. */
+    enum cs_refusal (*take)(const struct cs_level_room *room, void *stream, int64_t bytes,
+                            bool may_grow, void **memory_p);
+    void (*give)(const struct cs_level_room *room, void *memory);
+};
+
+#endif
