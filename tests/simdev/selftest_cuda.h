@@ -59,6 +59,13 @@
     C(cuDeviceGetMemPool, (CUmemoryPool *, CUdevice))                                              \
     C(cuMemPoolGetAttribute, (CUmemoryPool, CUmemPool_attribute, void *))                          \
     C(cuPointerGetAttribute, (void *, CUpointer_attribute, CUdeviceptr))                           \
+    C(cuGraphAddMemAllocNode,                                                                      \
+      (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUDA_MEM_ALLOC_NODE_PARAMS *))         \
+    C(cuGraphAddMemFreeNode, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUdeviceptr))   \
+    C(cuGraphMemAllocNodeGetParams, (CUgraphNode, CUDA_MEM_ALLOC_NODE_PARAMS *))                   \
+    C(cuGraphMemFreeNodeGetParams, (CUgraphNode, CUdeviceptr *))                                   \
+    C(cuDeviceGetGraphMemAttribute, (CUdevice, CUgraphMem_attribute, void *))                      \
+    C(cuDeviceGraphMemTrim, (CUdevice))                                                            \
     C(cuModuleLoadData, (CUmodule *, const void *))                                                \
     C(cuModuleUnload, (CUmodule))                                                                  \
     C(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *, CUstream))                                       \

@@ -36,8 +36,8 @@ static cudaError_t release_block(const char *function, enum simdev_place place, 
         wait_for_users(ptr);
         (void)simdev_mem_block(ptr, &info);
         error = simdev_mem_free(function, place, ptr);
-        if (error == cudaSuccess && info.owner.pool != 0)
-            simdev_pool_freed(info.owner.pool, info.bytes);
+        if (error == cudaSuccess)
+            simdev_pool_freed(info.begin, &info.owner, info.bytes);
     }
     return simdev_leave(error);
 }

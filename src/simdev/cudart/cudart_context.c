@@ -1,6 +1,7 @@
 /* Contexts of the simulated devices: creation, the current context of each thread, destruction with
  * all contents. */
 #include "cudart_context.h"
+#include "cudart_graph_memory.h"
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
@@ -225,8 +226,10 @@ static void end_context(struct simdev_owner owner, bool is_primary)
         simdev_graph_reset();
     simdev_queue_reset(owner.context);
     simdev_mem_reset(owner, is_primary);
-    if (is_primary)
+    if (is_primary) {
         simdev_pool_reset(owner.device);
+        simdev_graph_memory_reset(owner.device);
+    }
 }
 
 void simdev_context_reset(int device)

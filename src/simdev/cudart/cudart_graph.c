@@ -261,6 +261,16 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
     return simdev_leave(error);
 }
 
+/* CUDA neither copies nor embeds a graph with memory nodes. */
+static bool has_memory_nodes(cudaGraph_t graph)
+{
+    cudaGraphNode_t node = graph->first;
+    while (node && node->type != cudaGraphNodeTypeMemAlloc &&
+           node->type != cudaGraphNodeTypeMemFree)
+        node = node->next;
+    return node != NULL;
+}
+
 cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t original)
 {
     cudaError_t error = simdev_enter(__func__);
@@ -270,6 +280,8 @@ cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t original)
     pthread_mutex_lock(&lock);
     if (!clone || !simdev_graph_known(original))
         error = cudaErrorInvalidValue;
+    else if (has_memory_nodes(original))
+        error = cudaErrorNotSupported;
     else if (!(made = simdev_graph_clone(original)))
         error = cudaErrorMemoryAllocation;
     else
@@ -380,6 +392,8 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
     pthread_mutex_lock(&lock);
     if (!simdev_graph_known(child))
         error = cudaErrorInvalidValue;
+    else if (has_memory_nodes(child))
+        error = cudaErrorNotSupported;
     else if (!(parts.child = simdev_graph_clone(child)))
         error = cudaErrorMemoryAllocation;
     if (error == cudaSuccess)

@@ -4,6 +4,7 @@
  * An image never changes. A launch holds a reference, so an update does not change launches that
  * are already queued. One launch is one operation on its stream. */
 #include "cudart_graph.h"
+#include "cudart_graph_memory.h"
 #include "cudart_race.h"
 #include "cudart_time.h"
 #include <search.h>
@@ -23,7 +24,7 @@ struct image {
     size_t *order;             /* a valid execution order */
     unsigned char *before;     /* for simdev_race_step; NULL if the race check is off */
     struct simdev_keeps keeps; /* of the graph and everything embedded */
-    bool has_host_function;
+    bool has_host_function, has_memory_nodes;
 };
 
 struct CUgraphExec_st {
@@ -84,6 +85,11 @@ static void add_dependency(struct image *image, size_t step, size_t on)
     image->on[image->step[step].first + image->step[step].count++] = on;
 }
 
+static bool is_memory_node(enum cudaGraphNodeType type)
+{
+    return type == cudaGraphNodeTypeMemAlloc || type == cudaGraphNodeTypeMemFree;
+}
+
 /* `start`: the step before all of the graph's nodes; SIZE_MAX for the outermost graph. */
 static void fill_steps(cudaGraph_t graph, size_t start, struct image *image)
 {
@@ -98,6 +104,7 @@ static void fill_steps(cudaGraph_t graph, size_t start, struct image *image)
         if (node->item)
             step->item = simdev_item_retain(node->item);
         image->has_host_function |= node->type == cudaGraphNodeTypeHost;
+        image->has_memory_nodes |= is_memory_node(node->type);
         if (!node->child)
             continue;
         fill_steps(node->child, node->first_step, image);
@@ -475,10 +482,35 @@ static uint64_t time_of(const struct image *image)
     return nanoseconds;
 }
 
+/* Counts the memory that a launch allocates and frees. */
+static cudaError_t count_memory(const struct image *image, bool frees)
+{
+    size_t count = 0;
+    if (!image->has_memory_nodes)
+        return cudaSuccess;
+    const struct simdev_work **work = calloc(image->steps + 1, sizeof(*work));
+    if (!work)
+        return cudaErrorMemoryAllocation;
+    for (size_t i = 0; i < image->steps; i++) {
+        const struct simdev_item *item = image->step[image->order[i]].item;
+        if (item && is_memory_node(item->work.type))
+            work[count++] = &item->work;
+    }
+    const cudaError_t error = simdev_graph_memory_launch(work, count, frees);
+    free((void *)work);
+    return error;
+}
+
 /* Ordered after all work on the stream and after the last launch of the same executable graph. */
 static cudaError_t launch_exec(cudaGraphExec_t exec, cudaStream_t stream)
 {
     struct simdev_op *op;
+    struct simdev_stream_info info;
+    cudaError_t error = simdev_queue_describe(stream, &info);
+    if (error == cudaSuccess)
+        error = count_memory(exec->image, exec->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch);
+    if (error != cudaSuccess)
+        return error;
     const struct simdev_work work = {
         .run = run_image, .release = release_image, .arg = exec->image};
     struct simdev_task task = {.after = exec->last,
@@ -488,7 +520,7 @@ static cudaError_t launch_exec(cudaGraphExec_t exec, cudaStream_t stream)
     if (!task.item)
         return cudaErrorMemoryAllocation;
     atomic_fetch_add(&exec->image->refs, 1); /* the work's */
-    cudaError_t error = simdev_queue_submit(stream, &task, &op);
+    error = simdev_queue_submit(stream, &task, &op);
     simdev_item_release(task.item);
     if (error != cudaSuccess)
         return error;

@@ -1,5 +1,6 @@
-/* Kernel nodes, and the one call that adds a node of any type. */
+/* Kernel nodes, parameters of memory nodes, and the one call that adds a node of any type. */
 #include "cudart_graph.h"
+#include "cudart_graph_memory.h"
 #include "cudart_module.h"
 
 static cudaError_t add_kernel(cudaGraphNode_t *node, cudaGraph_t graph,
@@ -80,8 +81,18 @@ static cudaError_t add_kernel_v2(cudaGraphNode_t *node, cudaGraph_t graph,
                             : add_kernel(node, graph, dependencies, count, params->func, &grid));
 }
 
-/* Supports the types that have a separate call. Event, memory and conditional nodes are not
- * simulated. */
+static cudaError_t add_allocation(cudaGraphNode_t *node, cudaGraph_t graph,
+                                  const cudaGraphNode_t *dependencies, size_t count,
+                                  struct cudaMemAllocNodeParamsV2 *params)
+{
+    struct cudaMemAllocNodeParams first = {.poolProps = params->poolProps,
+                                           .bytesize = params->bytesize};
+    const cudaError_t error = cudaGraphAddMemAllocNode(node, graph, dependencies, count, &first);
+    params->dptr = first.dptr;
+    return error;
+}
+
+/* Supports the types that have a separate call. Event and conditional nodes are not simulated. */
 cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph,
                              const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *edges,
                              size_t count, struct cudaGraphNodeParams *params)
@@ -113,9 +124,56 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph,
         return cudaGraphAddChildGraphNode(node, graph, dependencies, count, params->graph.graph);
     case cudaGraphNodeTypeEmpty:
         return cudaGraphAddEmptyNode(node, graph, dependencies, count);
+    case cudaGraphNodeTypeMemAlloc:
+        return add_allocation(node, graph, dependencies, count, &params->alloc);
+    case cudaGraphNodeTypeMemFree:
+        return cudaGraphAddMemFreeNode(node, graph, dependencies, count, params->free.dptr);
     default:
         return simdev_leave(cudaErrorNotSupported);
     }
+}
+
+/* The allocation of a memory node of this type. */
+static cudaError_t memory_of(const char *function, cudaGraphNode_t node,
+                             enum cudaGraphNodeType type, struct simdev_graph_memory *memory)
+{
+    cudaError_t error = simdev_enter(function);
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    simdev_graph_lock();
+    if (simdev_graph_node_known(node) && node->type == type)
+        *memory = simdev_graph_memory_of(&node->item->work);
+    else
+        error = cudaErrorInvalidValue;
+    simdev_graph_unlock();
+    return simdev_leave(error);
+}
+
+cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node,
+                                           struct cudaMemAllocNodeParams *params)
+{
+    struct simdev_graph_memory memory;
+    if (!params)
+        return simdev_leave(cudaErrorInvalidValue);
+    const cudaError_t error = memory_of(__func__, node, cudaGraphNodeTypeMemAlloc, &memory);
+    if (error == cudaSuccess)
+        *params = (struct cudaMemAllocNodeParams){
+            .poolProps = {.allocType = cudaMemAllocationTypePinned,
+                          .location = {.type = cudaMemLocationTypeDevice, .id = memory.device}},
+            .bytesize = memory.bytes,
+            .dptr = memory.ptr};
+    return error;
+}
+
+cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *out)
+{
+    struct simdev_graph_memory memory;
+    if (!out)
+        return simdev_leave(cudaErrorInvalidValue);
+    const cudaError_t error = memory_of(__func__, node, cudaGraphNodeTypeMemFree, &memory);
+    if (error == cudaSuccess)
+        *(void **)out = memory.ptr;
+    return error;
 }
 
 cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph,

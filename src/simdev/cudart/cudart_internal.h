@@ -94,6 +94,7 @@ enum simdev_kind {
     SIMDEV_KIND_MANAGED,   /* the host reads and writes it without a call */
     SIMDEV_KIND_IMAGE,     /* a variable of the program: does not count as memory */
     SIMDEV_KIND_MAPPED,    /* mapped by the driver */
+    SIMDEV_KIND_GRAPH,     /* of an allocation node: not there at first */
     SIMDEV_KIND_REGISTERED /* memory of the program, page-locked */
 };
 
@@ -154,8 +155,13 @@ struct simdev_mem_totals simdev_mem_totals(int device);
 void simdev_mem_check(void);
 /* Frees the memory of a context, and with `pool` that of its device's pool. */
 void simdev_mem_reset(struct simdev_owner owner, bool pool);
-/* Memory of a pool was freed outside stream order. */
-void simdev_pool_freed(unsigned pool, size_t bytes);
+/* The program has freed memory, of a pool or not. */
+void simdev_pool_freed(const void *begin, const struct simdev_owner *owner, size_t bytes);
+/* A block of kind SIMDEV_KIND_GRAPH is there from `begin` to `pause` or to a free by the program,
+ * any number of times. `end` destroys it. */
+void simdev_mem_graph_begin(void *ptr);
+void simdev_mem_graph_pause(void *ptr);
+void simdev_mem_graph_end(void *ptr);
 /* The program has waited for a stream, an event or a context: pools give back the unused memory
  * that they hold above their release threshold. */
 void simdev_pool_synchronised(void);

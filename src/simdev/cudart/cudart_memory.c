@@ -10,6 +10,7 @@
  * records which bytes were written. Ranges that the driver mapped or the program registered are
  * blocks too, but do not own their memory. */
 #include "cudart_account.h"
+#include "cudart_block.h"
 #include "cudart_bytes.h"
 #include "cudart_context.h"
 #include "cudart_race.h"
@@ -24,37 +25,10 @@
 #define MIB ((size_t)1 << 20)
 
 enum {
-    ALIGNMENT = 512,
-    /* A page and the alignment, so that no block has more than the alignment that CUDA promises. */
-    GUARD_BEFORE = 4096 + ALIGNMENT,
-    GUARD_AFTER = 4096,
-    GUARD_BYTE = 0x5A,
-    FRESH_BYTE = 0xCB,
-    FREED_BYTE = 0xFB,
     QUARANTINE_BLOCKS = 4096
 };
-static const size_t small_block = MIB / 4;
 static const size_t quarantine_resident = 64 * MIB;
 static const size_t quarantine_reserved = (size_t)16 << 40;
-
-enum block_state {
-    BLOCK_LIVE,
-    BLOCK_FREE_QUEUED,
-    BLOCK_FREED
-};
-
-struct block {
-    uintptr_t map; /* start of the mapping, guards included */
-    size_t map_bytes;
-    unsigned char *begin;
-    size_t bytes; /* bytes that the program requested */
-    enum simdev_kind kind;
-    enum simdev_place place;
-    struct simdev_owner owner;
-    enum block_state state;
-    bool damaged;       /* reported already */
-    struct block *next; /* in the quarantine, oldest first */
-};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *tree;                      /* of every block, freed ones too, by address */
@@ -81,83 +55,18 @@ static struct block *find_block(const void *ptr)
     return node ? *(struct block **)node : NULL;
 }
 
-/* True if a free fills the block with poison. */
-static bool is_small(const struct block *block)
-{
-    return block->bytes < small_block && !simdev_account_on();
-}
-
-/* True if the block owns its mapping. */
-static bool is_own(const struct block *block)
-{
-    return block->kind != SIMDEV_KIND_MAPPED && block->kind != SIMDEV_KIND_REGISTERED;
-}
-
-/* The first byte of [begin, begin + bytes) that differs from `value`, or NULL. */
-static const unsigned char *first_other(const unsigned char *begin, size_t bytes,
-                                        unsigned char value)
-{
-    if (bytes == 0 || (*begin == value && memcmp(begin, begin + 1, bytes - 1) == 0))
-        return NULL;
-    while (*begin == value)
-        begin++;
-    return begin;
-}
-
-static const char *place_name(const struct block *block)
-{
-    return block->place == SIMDEV_DEVICE ? "device" : "page-locked";
-}
-
-static void check_guards(struct block *block)
-{
-    const unsigned char *begin = block->begin;
-    const unsigned char *end = begin + block->bytes;
-    const size_t after = block->map_bytes - GUARD_BEFORE - block->bytes;
-    const unsigned char *bad = first_other(end, after, GUARD_BYTE);
-    if (bad)
-        simdev_violation("write %zu bytes past the end of the %s allocation %p of %zu bytes",
-                         (size_t)(bad - end), place_name(block), (const void *)begin, block->bytes);
-    const unsigned char *early = first_other(begin - GUARD_BEFORE, GUARD_BEFORE, GUARD_BYTE);
-    if (early)
-        simdev_violation("write %zu bytes before the start of the %s allocation %p of %zu bytes",
-                         (size_t)(begin - early), place_name(block), (const void *)begin,
-                         block->bytes);
-    block->damaged = bad || early;
-}
-
-static void check_poison(struct block *block)
-{
-    const unsigned char *begin = block->begin;
-    const unsigned char *bad = first_other(begin, block->bytes, FREED_BYTE);
-    if (bad)
-        simdev_violation("write after free at offset %zu of the %s allocation %p of %zu bytes",
-                         (size_t)(bad - begin), place_name(block), (const void *)begin,
-                         block->bytes);
-    block->damaged = bad != NULL;
-}
-
-static void check_block(struct block *block)
-{
-    if (block->damaged || !is_own(block) || simdev_account_on())
-        return;
-    if (block->state != BLOCK_FREED)
-        check_guards(block);
-    else if (is_small(block))
-        check_poison(block);
-}
-
 static void evict_oldest(void)
 {
     struct block *block = quarantine.oldest;
     if (!block)
         return;
-    check_block(block);
+    simdev_block_check(block);
     quarantine.oldest = block->next;
     if (!quarantine.oldest)
         quarantine.newest = NULL;
     quarantine.blocks--;
-    *(is_small(block) ? &quarantine.resident : &quarantine.reserved) -= block->map_bytes;
+    *(simdev_block_is_small(block) ? &quarantine.resident : &quarantine.reserved) -=
+        block->map_bytes;
     tdelete(block, &tree, compare_blocks);
     munmap((void *)block->map, block->map_bytes);
     free(block);
@@ -168,8 +77,8 @@ static void bury_block(struct block *block)
     block->state = BLOCK_FREED;
     if (simdev_account_on())
         simdev_bytes_forget(block->begin, block->bytes);
-    if (is_small(block))
-        memset(block->begin, FREED_BYTE, block->bytes);
+    if (simdev_block_is_small(block))
+        simdev_block_poison_freed(block);
     else
         /* If this fails, the block stays mapped. The only effect is that an access is not detected.
          */
@@ -179,7 +88,17 @@ static void bury_block(struct block *block)
     *(quarantine.newest ? &quarantine.newest->next : &quarantine.oldest) = block;
     quarantine.newest = block;
     quarantine.blocks++;
-    *(is_small(block) ? &quarantine.resident : &quarantine.reserved) += block->map_bytes;
+    *(simdev_block_is_small(block) ? &quarantine.resident : &quarantine.reserved) +=
+        block->map_bytes;
+}
+
+/* Ends the memory of a block that the program has freed. */
+static void end_block(struct block *block)
+{
+    if (block->kind == SIMDEV_KIND_GRAPH)
+        block->state = BLOCK_ABSENT;
+    else
+        bury_block(block);
 }
 
 static void trim_quarantine(void)
@@ -302,19 +221,6 @@ void simdev_mem_uncount(int device, size_t bytes, bool freed)
     uncount_allocation((struct simdev_owner){.device = device}, bytes, freed);
 }
 
-/* Fills bytes and guards. Account mode leaves the pages untouched. */
-static void poison_block(const struct block *block)
-{
-    unsigned char *begin = block->begin;
-    if (simdev_account_on())
-        return;
-    if (block->map_bytes >= 2 * MIB)
-        madvise((void *)block->map, block->map_bytes, MADV_HUGEPAGE); /* four times faster */
-    memset((void *)block->map, GUARD_BYTE, GUARD_BEFORE);
-    memset(begin, FRESH_BYTE, block->bytes);
-    memset(begin + block->bytes, GUARD_BYTE, block->map_bytes - GUARD_BEFORE - block->bytes);
-}
-
 static struct block *map_block(size_t bytes, enum simdev_place place, struct simdev_owner owner,
                                enum simdev_kind kind)
 {
@@ -326,7 +232,8 @@ static struct block *map_block(size_t bytes, enum simdev_place place, struct sim
     struct block *block = calloc(1, sizeof(*block));
     if (!block)
         return NULL;
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (simdev_account_on() ? MAP_NORESERVE : 0);
+    const bool is_empty = simdev_account_on() || kind == SIMDEV_KIND_GRAPH;
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (is_empty ? MAP_NORESERVE : 0);
     void *map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (map == MAP_FAILED) {
         simdev_violation("this machine cannot back an allocation of %zu bytes", bytes);
@@ -339,8 +246,10 @@ static struct block *map_block(size_t bytes, enum simdev_place place, struct sim
                             .bytes = bytes,
                             .kind = kind,
                             .place = place,
-                            .owner = owner};
-    poison_block(block);
+                            .owner = owner,
+                            .state = kind == SIMDEV_KIND_GRAPH ? BLOCK_ABSENT : BLOCK_LIVE};
+    if (kind != SIMDEV_KIND_GRAPH)
+        simdev_block_poison(block);
     return block;
 }
 
@@ -374,7 +283,8 @@ static cudaError_t allocate_block(enum simdev_place place, struct simdev_owner o
 cudaError_t simdev_mem_allocate(enum simdev_place place, struct simdev_owner owner, size_t bytes,
                                 enum simdev_kind kind, void **out)
 {
-    const bool counts = place == SIMDEV_DEVICE && kind != SIMDEV_KIND_IMAGE;
+    const bool counts =
+        place == SIMDEV_DEVICE && kind != SIMDEV_KIND_IMAGE && kind != SIMDEV_KIND_GRAPH;
     if (bytes == 0) {
         *out = NULL;
         return cudaSuccess;
@@ -452,8 +362,8 @@ static struct block *find_freeable(const char *function, enum simdev_place place
     else if (block->begin != ptr)
         simdev_violation("%s: %p is not the start of its allocation (%p, %zu bytes)", function, ptr,
                          (void *)block->begin, block->bytes);
-    else if (block->place != place || !is_own(block))
-        simdev_violation("%s: %p is %s memory", function, ptr, place_name(block));
+    else if (block->place != place || !simdev_block_is_own(block))
+        simdev_violation("%s: %p is %s memory", function, ptr, simdev_block_place_name(block));
     else
         return block;
     return NULL;
@@ -464,13 +374,55 @@ cudaError_t simdev_mem_free(const char *function, enum simdev_place place, void 
     pthread_mutex_lock(&lock);
     struct block *block = find_freeable(function, place, ptr);
     if (block) {
-        check_block(block);
+        simdev_block_check(block);
         count_free(block, 1);
-        bury_block(block);
+        end_block(block);
         trim_quarantine();
     }
     pthread_mutex_unlock(&lock);
     return block ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+void simdev_mem_graph_begin(void *ptr)
+{
+    pthread_mutex_lock(&lock);
+    struct block *block = find_block(ptr);
+    if (block && block->state != BLOCK_FREED) {
+        struct simdev_mem_totals *device = &of_device[block->owner.device];
+        block->state = BLOCK_LIVE;
+        if (simdev_account_on())
+            simdev_bytes_forget(block->begin, block->bytes);
+        simdev_block_poison(block);
+        add_allocation(&totals, block->bytes);
+        add_allocation(device, block->bytes);
+        simdev_record_memory(block->owner.device, device, &totals);
+        simdev_record_block(block->begin, block->bytes);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void simdev_mem_graph_pause(void *ptr)
+{
+    pthread_mutex_lock(&lock);
+    struct block *block = find_block(ptr);
+    const bool is_there = block && block->state == BLOCK_LIVE;
+    if (is_there) {
+        simdev_block_check(block);
+        count_free(block, 1);
+        end_block(block);
+    }
+    pthread_mutex_unlock(&lock);
+    if (!is_there)
+        simdev_violation("a graph frees memory at %p that is not there", ptr);
+}
+
+void simdev_mem_graph_end(void *ptr)
+{
+    pthread_mutex_lock(&lock);
+    struct block *block = find_block(ptr);
+    if (block && block->state != BLOCK_FREED)
+        bury_block(block);
+    pthread_mutex_unlock(&lock);
 }
 
 cudaError_t simdev_mem_queue_free(void *ptr)
@@ -499,18 +451,20 @@ void simdev_mem_free_queued(void *ptr)
     pthread_mutex_lock(&lock);
     struct block *block = find_block(ptr);
     if (block && block->state == BLOCK_FREE_QUEUED) {
-        check_block(block);
-        bury_block(block);
+        simdev_block_check(block);
+        end_block(block);
         trim_quarantine();
     }
     pthread_mutex_unlock(&lock);
 }
 
-/* A block is alive for work that is already queued, until its free in stream order runs. */
+/* A block is alive for work that is already queued, until its free in stream order runs. A program
+ * may name absent memory of a graph in a call. Work finds it absent if it is so then. */
 static bool is_alive(const struct block *block)
 {
-    return block->state == BLOCK_LIVE ||
-           (block->state == BLOCK_FREE_QUEUED && simdev_queue_on_worker());
+    const bool works = simdev_queue_on_worker();
+    return block->state == BLOCK_LIVE || (block->state == BLOCK_FREE_QUEUED && works) ||
+           (block->state == BLOCK_ABSENT && !works);
 }
 
 /* Adjacent mapped ranges are one range to the program. */
@@ -575,7 +529,8 @@ bool simdev_range_alive(const void *ptr, size_t bytes)
     enum simdev_place place;
     pthread_mutex_lock(&lock);
     const struct block *block = touched_by(ptr, bytes, &place);
-    const bool alive = place == SIMDEV_DEVICE && can_use(user, block->owner);
+    const bool alive =
+        place == SIMDEV_DEVICE && block->state != BLOCK_ABSENT && can_use(user, block->owner);
     pthread_mutex_unlock(&lock);
     return alive;
 }
@@ -609,7 +564,7 @@ static void check_node(const void *node, VISIT visit, int depth)
 {
     (void)depth;
     if (visit == postorder || visit == leaf)
-        check_block(*(struct block *const *)node);
+        simdev_block_check(*(struct block *const *)node);
 }
 
 void simdev_mem_check(void)
@@ -629,11 +584,12 @@ static void reset_node(const void *node, VISIT visit, void *arg)
     struct block *block = *(struct block *const *)node;
     const struct reset *reset = arg;
     const uint64_t context = block->owner.context;
-    if ((visit != postorder && visit != leaf) || block->state == BLOCK_FREED || !is_own(block))
+    if ((visit != postorder && visit != leaf) || block->state == BLOCK_FREED ||
+        !simdev_block_is_own(block))
         return;
     if (context == reset->owner.context ||
         (context == 0 && reset->pool && block->owner.device == reset->owner.device)) {
-        check_block(block);
+        simdev_block_check(block);
         if (block->state == BLOCK_LIVE)
             count_free(block, 0);
         bury_block(block);

@@ -5,6 +5,7 @@
  * unused memory back when the program trims it, and at the next wait for a stream, an event or a
  * context if it holds more than its release threshold. */
 #include "cudart_context.h"
+#include "cudart_graph_memory.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,9 +168,31 @@ static cudaError_t take_from_pool(struct simdev_owner owner, size_t bytes, void 
     return error;
 }
 
+/* Makes the work a node of the stream's capture. */
+static cudaError_t capture_work(cudaStream_t stream, const struct simdev_work *work)
+{
+    const cudaError_t error = simdev_capture_submit(stream, work, NULL);
+    if (error != cudaSuccess)
+        work->release(work->arg);
+    return error;
+}
+
+static cudaError_t capture_allocation(cudaStream_t stream, int device, size_t bytes, void **ptr)
+{
+    struct simdev_work work;
+    const cudaError_t error = simdev_graph_memory_allocate(device, bytes, &work, ptr);
+    return error == cudaSuccess ? capture_work(stream, &work) : error;
+}
+
+static cudaError_t capture_free(cudaStream_t stream, void *ptr)
+{
+    struct simdev_work work;
+    const cudaError_t error = simdev_graph_memory_free(ptr, &work);
+    return error == cudaSuccess ? capture_work(stream, &work) : error;
+}
+
 /* The memory is available at once. It is used memory of its pool from this call to the call of
- * cudaFreeAsync, so that capacity and peaks do not depend on the speed of the streams. Memory nodes
- * are not simulated: a capturing stream refuses both calls. */
+ * cudaFreeAsync, so that capacity and peaks do not depend on the speed of the streams. */
 static cudaError_t allocate_from_pool(const char *function, cudaMemPool_t pool, cudaStream_t stream,
                                       size_t bytes, void **ptr)
 {
@@ -180,11 +203,13 @@ static cudaError_t allocate_from_pool(const char *function, cudaMemPool_t pool, 
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
         error = simdev_queue_describe(stream, &info);
-    if (error == cudaSuccess)
-        error = simdev_capture_refuse(stream);
     owner.device = info.owner.device;
     if (error == cudaSuccess && !(owner.pool = choose_pool(pool, &owner.device)))
         error = cudaErrorInvalidValue;
+    if (error == cudaSuccess && simdev_is_capturing(stream))
+        return simdev_leave(capture_allocation(stream, owner.device, bytes, ptr));
+    if (error == cudaSuccess)
+        error = simdev_capture_refuse(stream);
     if (error == cudaSuccess)
         error = take_from_pool(owner, bytes, ptr);
     return simdev_leave(error);
@@ -216,11 +241,7 @@ static cudaError_t queue_free(void *ptr, cudaStream_t stream)
         simdev_mem_unqueue_free(ptr);
         return error;
     }
-    pthread_mutex_lock(&lock);
-    cudaMemPool_t pool = of_id(info.owner.pool);
-    if (pool)
-        take_bytes(pool, info.bytes);
-    pthread_mutex_unlock(&lock);
+    simdev_pool_freed(info.begin, &info.owner, info.bytes);
     return cudaSuccess;
 }
 
@@ -229,15 +250,18 @@ cudaError_t cudaFreeAsync(void *ptr, cudaStream_t stream)
     cudaError_t error = simdev_enter(__func__);
     if (error != cudaSuccess || !ptr)
         return simdev_leave(error);
+    if (simdev_is_capturing(stream))
+        return simdev_leave(capture_free(stream, ptr));
     error = simdev_capture_refuse(stream);
     return simdev_leave(error != cudaSuccess ? error : queue_free(ptr, stream));
 }
 
-/* Memory of a pool that was freed outside stream order. */
-void simdev_pool_freed(unsigned id, size_t bytes)
+void simdev_pool_freed(const void *begin, const struct simdev_owner *owner, size_t bytes)
 {
+    if (owner->pool == (unsigned)SIMDEV_GRAPH_POOL)
+        simdev_graph_memory_freed(begin);
     pthread_mutex_lock(&lock);
-    cudaMemPool_t pool = of_id(id);
+    cudaMemPool_t pool = of_id(owner->pool);
     if (pool)
         take_bytes(pool, bytes);
     pthread_mutex_unlock(&lock);
@@ -469,38 +493,4 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t p
         *flags = cudaMemAccessFlagsProtReadWrite;
     pthread_mutex_unlock(&lock);
     return simdev_leave(error);
-}
-
-/* --- memory of graphs, which is not simulated --- */
-
-cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attribute,
-                                           void *value)
-{
-    const uint64_t none = 0;
-    cudaError_t error = simdev_enter(__func__);
-    if (error == cudaSuccess && (!value || (unsigned)attribute > cudaGraphMemAttrReservedMemHigh))
-        error = cudaErrorInvalidValue;
-    if (error == cudaSuccess)
-        error = check_device(device);
-    if (error == cudaSuccess)
-        memcpy(value, &none, sizeof(none));
-    return simdev_leave(error);
-}
-
-cudaError_t cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attribute,
-                                           void *value)
-{
-    cudaError_t error = simdev_enter(__func__);
-    if (error == cudaSuccess && (!value || (attribute != cudaGraphMemAttrUsedMemHigh &&
-                                            attribute != cudaGraphMemAttrReservedMemHigh)))
-        error = cudaErrorInvalidValue;
-    if (error == cudaSuccess)
-        error = check_device(device);
-    return simdev_leave(error);
-}
-
-cudaError_t cudaDeviceGraphMemTrim(int device)
-{
-    cudaError_t error = simdev_enter(__func__);
-    return simdev_leave(error != cudaSuccess ? error : check_device(device));
 }
