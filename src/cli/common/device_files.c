@@ -55,6 +55,8 @@ static const char *read_profile(const cJSON *root, struct cs_device_file *profil
     profile->version = number_of(root, "deviceVer");
     profile->context = context_of(root);
     snprintf(profile->title, sizeof profile->title, "%s", title ? title : "");
+    snprintf(profile->other, sizeof profile->other, "%s",
+             cs_json_text(root, "otherSize") ? cs_json_text(root, "otherSize") : "");
     profile->source = source ? strdup(source) : NULL;
     if (!title || profile->memory == 0 || profile->version == 0)
         return "not a device profile: deviceName, deviceVer and totalGlobalMem are required";

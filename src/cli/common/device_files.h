@@ -20,7 +20,9 @@ struct cs_device_file {
     int64_t memory;                  /* bytes that programs see, less than the card is sold with */
     int64_t context;                 /* of them, bytes that a process takes before it allocates */
     int64_t version;                 /* compute capability, 900 for 9.0 */
-    char *source;                    /* where the numbers come from; owned, may be NULL */
+    char
+        other[CS_DEVICE_FILE_NAME]; /* profile of the same GPU with another size of memory, or "" */
+    char *source;                   /* where the numbers come from; owned, may be NULL */
 };
 
 /* Loads a profile. `device` is a name in a folder of profiles, also as people write it

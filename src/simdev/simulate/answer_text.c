@@ -452,6 +452,10 @@ struct cJSON *cs_sim_answer_notes(const struct cs_sim_pair *pair)
         notes,
         "CUDA's context takes %s of the GPU's memory for each process. To set it: --context SIZE",
         cs_table_bytes_text(bytes, pair->context));
+    if (*pair->device->other)
+        add_note(notes,
+                 "%s is also sold with another size of memory. To simulate that one: --device %s",
+                 pair->device->title, pair->device->other);
     if (!any->used)
         return notes;
     add_left_out(notes, any);

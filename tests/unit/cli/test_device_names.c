@@ -41,12 +41,14 @@ static void names_as_people_write_them(void)
 static void every_profile_is_found_by_its_title(void)
 {
     static const char *const names[] = {
-        "a10",       "a100",    "a100-40gb",  "a6000",     "b200",    "gh200",
-        "h100",      "h20",     "h200",       "l4",        "l40s",    "p100",
-        "rtx2060",   "rtx2070", "rtx2080",    "rtx2080ti", "rtx3050", "rtx3060",
-        "rtx3060ti", "rtx3070", "rtx3080",    "rtx3090",   "rtx4060", "rtx4060ti",
-        "rtx4070",   "rtx4080", "rtx4090",    "rtx5060",   "rtx5070", "rtx5070ti",
-        "rtx5080",   "rtx5090", "rtx6000ada", "t4",        "v100",    "v100-16gb"};
+        "a10",          "a100",      "a100-40gb", "a6000",        "b200",       "gh200",
+        "h100",         "h20",       "h200",      "l4",           "l40s",       "p100",
+        "rtx2060",      "rtx2070",   "rtx2080",   "rtx2080ti",    "rtx3050",    "rtx3060",
+        "rtx3060ti",    "rtx3070",   "rtx3080",   "rtx3090",      "rtx4060",    "rtx4060ti",
+        "rtx3070ti",    "rtx3080ti", "rtx3090ti", "rtx4070super", "rtx4070ti",  "rtx4070tisuper",
+        "rtx4080super", "rtx5060ti", "rtx4070",   "rtx4080",      "rtx4090",    "rtx5060",
+        "rtx5070",      "rtx5070ti", "rtx5080",   "rtx5090",      "rtx6000ada", "t4",
+        "v100",         "v100-16gb"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct cs_device_file device, again;
         char error[CS_DEVICE_FILE_ERROR];
@@ -66,6 +68,31 @@ static void every_profile_is_found_by_its_title(void)
     }
 }
 
+/* Cards that are sold with two sizes have two profiles, and the usual one names the other. */
+static void cards_with_two_sizes_have_two_profiles(void)
+{
+    static const char *const rows[][2] = {{"4060 Ti", "RTX 4060 Ti 8GB"},
+                                          {"RTX 3060 12GB", "RTX 3060 8GB"},
+                                          {"3080", "3080 12GB"},
+                                          {"3050", "3050 6GB"},
+                                          {"RTX 5060 Ti 16GB", "5060 Ti 8GB"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cs_device_file usual, other;
+        char error[CS_DEVICE_FILE_ERROR];
+        const bool found = cs_device_file_load(rows[i][0], NULL, &usual, error) &&
+                           cs_device_file_load(rows[i][1], NULL, &other, error);
+        CHECK(found);
+        if (!found)
+            continue;
+        CHECK_STR(usual.other, other.name);
+        CHECK_STR(usual.title, other.title);
+        CHECK_STR(other.other, "");
+        CHECK(usual.memory != other.memory);
+        cs_device_file_fini(&usual);
+        cs_device_file_fini(&other);
+    }
+}
+
 static void an_unknown_name_is_shown_as_written(void)
 {
     struct cs_device_file device;
@@ -81,6 +108,7 @@ int main(void)
 {
     TEST(names_as_people_write_them);
     TEST(every_profile_is_found_by_its_title);
+    TEST(cards_with_two_sizes_have_two_profiles);
     TEST(an_unknown_name_is_shown_as_written);
     return REPORT();
 }
