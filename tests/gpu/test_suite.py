@@ -113,7 +113,7 @@ def table(results, title):
 
 @test
 def every_part_ends_with_figures():
-    parts = ["facts", "verify", "layers"] + (["programs", "graph"] if has("torch") else []) + (["jax"] if has("jax") else [])
+    parts = ["facts", "verify", "layers"] + (["captures", "programs", "graph"] if has("torch") else []) + (["jax"] if has("jax") else [])
     with Machine() as machine:
         # The simulated device is slower than a GPU.
         machine.edit('suite.verify("verify", [], 60, 100)', 'suite.verify("verify", [], 200, 300)')
@@ -126,6 +126,11 @@ def every_part_ends_with_figures():
     same(table(results, "Ladder")[0][2:], [50, 0])
     for title in ("layers f16 nchw", "layers f32 nchw", "gradients f16 nchw", "layers f16 nhwc"):
         same([row[-1] for row in table(results, title)], ["equal"] * 4)
+    if "captures" in parts:
+        rows = {tuple(row[:2]): row[2:] for row in table(results, "Captures")}
+        same(rows["cudaMalloc", "global"][:3], [900, "invalid", 901])
+        same(rows["cudaMalloc", "relaxed"][:3], [0, "active", 0])
+        assert all(row[:3] == row[3:] for row in rows.values()), "the library changes what a capture allows"
     if "programs" in parts:
         rows = table(results, "Programs")
         wanted = ["resnet50", "unet-b128", "unet3d", "vae", "vae, CUDA graph", "vae3d"] + (["jax"] if "jax" in parts else [])
