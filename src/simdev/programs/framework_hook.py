@@ -61,7 +61,7 @@ class Torch:
     def has_history(self):
         """False without a request, and for cudaMallocAsync, whose allocations PyTorch cannot record: the device's record has them."""
         import torch
-        return variable("SIMDEV_HISTORY") == "1" and torch.cuda.get_allocator_backend() == "native"
+        return variable("SIMDEV_HISTORY") == "1" and getattr(torch.cuda, "get_allocator_backend", lambda: "native")() == "native"
 
     def stats(self):
         import torch
