@@ -48,9 +48,10 @@ struct cs_vendor {
                                 const struct cs_vendor *vendor),
                    void *to);
 
-    /* True if `build` made the execution plan with the application's engine and knobs, not with
-     * others as far as the relaxation allows. NULL: always. */
-    bool (*same_engine)(const void *execution_plan);
+    /* True if a plan from `build` gives the bits of the untiled plan, as far as its problem has the
+     * same sums: it has the application's engine and knobs, and orders the terms of each sum as the
+     * untiled plan does. NULL: always. */
+    bool (*keeps_bits)(const void *execution_plan);
 
     /* Destroys an execution plan of either kind. NULL is allowed. Needs no ctx, because execution
      * plans may outlive the vendor value. */

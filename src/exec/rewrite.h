@@ -31,7 +31,7 @@ struct cs_rewrite {
     void *execution_plan[CS_MAX_TILE_SHAPES];
     void *fallback;                        /* NULL: none, in a tiling of `between` */
     void (*destroy)(void *execution_plan); /* the vendor's; NULL is allowed as its argument */
-    bool keeps_bits;       /* its tiles give the bits of the untiled call (cs_decide_keeps_bits) */
+    bool keeps_bits;       /* its tiles give the bits of the untiled call (flow.c, judge_bits) */
     atomic_bool building;  /* a thread builds a tiling of `between` */
     _Atomic int64_t calls; /* of the plan, up to a few */
     struct cs_between between[CS_REWRITE_BETWEEN]; /* owned */

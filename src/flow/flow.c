@@ -263,12 +263,11 @@ static struct cs_verdict record_verdict(const struct preparing *p, int64_t begin
 }
 
 /* Records whether the tiles give the bits of the untiled call. */
-static void judge_bits(const struct cs_request *request, const struct cs_vendor *vendor,
-                       struct cs_rewrite *rewrite)
+static void judge_bits(const struct cs_vendor *vendor, struct cs_rewrite *rewrite)
 {
-    bool same = cs_decide_keeps_bits(&rewrite->plan, request->engine.index);
-    for (int64_t i = 0; i < rewrite->plan.shapes && vendor->same_engine; i++)
-        same &= vendor->same_engine(rewrite->execution_plan[i]);
+    bool same = cs_decide_keeps_sums(&rewrite->plan);
+    for (int64_t i = 0; i < rewrite->plan.shapes && vendor->keeps_bits; i++)
+        same &= vendor->keeps_bits(rewrite->execution_plan[i]);
     rewrite->keeps_bits = same;
 }
 
@@ -283,7 +282,7 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     cs_built_plans_fini(&p.built);
     settle_refusal(&p);
     if (p.rewrite)
-        judge_bits(request, vendor, p.rewrite);
+        judge_bits(vendor, p.rewrite);
     return record_verdict(&p, begin);
 }
 
@@ -297,7 +296,7 @@ struct cs_rewrite *cs_flow_fewer_tiles(struct cs *cs, const struct cs_request *r
     const struct cs_decision decision = cs_decisions_get(cs, request, &built.vendor, &key);
     if (decision.reason == CS_REASON_NONE &&
         cs_build_only_tiles(&request->problem, &decision, &built, &rewrite) == CS_OK)
-        judge_bits(request, vendor, rewrite);
+        judge_bits(vendor, rewrite);
     cs_built_plans_fini(&built);
     return rewrite;
 }

@@ -182,13 +182,6 @@ many()
     expect_equal "rows" "$(wc -l <predict.out)" 1001
 }
 
-@test "each model of a list begins without a record" {
-    { head -n 1 "$LAYERS"
-      printf '%s,fwd,1,256,1,%d,%d,256,1,3,3,1,1,1,0,1,1,1,f16\n' a,large 1024 1024 a,small 512 512 b,small 512 512; } >models.csv
-    expect_predicted 0 --csv models.csv --device rtx4090 --format csv
-    expect_equal "which are tiled" "$(column tiles | awk '{ printf "%d", ($1 > 1) }')" 101
-}
-
 # bats test_tags=quick
 @test "models: largest peaks, floor and ratio agree with the rows" {
     expect_predicted 0 --csv "$LAYERS" --format csv

@@ -15,6 +15,11 @@ struct cs_engine_choice {
     struct cs_profile profile;    /* profile of the target's device, if it was queried */
     struct cs_handle_id id;       /* of target.handle */
     bool known;                   /* engine and notes were read */
+    enum {
+        CS_SUMS_UNKNOWN,
+        CS_SUMS_WHOLE,
+        CS_SUMS_DIVIDED
+    } sums;    /* of the untiled plan (divided_sums.h); not queried before the first tile */
     bool many; /* plans of other engines for the same graph are made too, and most of them never run
                 */
 };

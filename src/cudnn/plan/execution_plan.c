@@ -2,6 +2,7 @@
  * the whole problem. */
 #include "cudnn/plan/execution_plan.h"
 
+#include "cudnn/plan/divided_sums.h"
 #include "cudnn/plan/kept_engine.h"
 #include "cudnn/plan/late_plan.h"
 
@@ -182,18 +183,61 @@ static const struct search least_alike = {.mode = CUDNN_HEUR_MODE_A,
                                           .least = true,
                                           .limit = INT64_MAX};
 
+/* The workspace of the untiled plan of an engine. -1 if it has none. */
+static int64_t untiled_workspace(const struct cs_engine_choice *choice,
+                                 const struct cs_engine *engine)
+{
+    void *execution_plan;
+    int64_t workspace;
+    if (build_engine(choice, &choice->problem, engine, &execution_plan, &workspace) != CS_OK)
+        return -1;
+    cs_execution_plan_destroy(execution_plan);
+    return workspace;
+}
+
+/* Sets choice->sums: the parts of divided sums are in the workspace. */
+static void read_sums(struct cs_engine_choice *choice)
+{
+    struct cs_engine undivided;
+    bool divided = false;
+    if (choice->sums != CS_SUMS_UNKNOWN)
+        return;
+    if (cs_divided_sums(&choice->engine, &undivided)) {
+        int64_t least = untiled_workspace(choice, &undivided);
+        divided = least < 0 || untiled_workspace(choice, &choice->engine) != least;
+    }
+    choice->sums = divided ? CS_SUMS_DIVIDED : CS_SUMS_WHOLE;
+}
+
+/* Builds a plan with the application's engine and knobs. If the untiled plan divides no sums, the
+ * plan divides none either, so it keeps the bits of the untiled plan. */
+static enum cs_status build_same(struct cs_engine_choice *choice, const struct cs_problem *problem,
+                                 void **execution_plan_p, int64_t *workspace_p)
+{
+    struct cs_engine undivided;
+    enum cs_status status = CS_REFUSED;
+    read_sums(choice);
+    bool may_divide = cs_divided_sums(&choice->engine, &undivided);
+    bool keeps_bits = choice->sums == CS_SUMS_WHOLE;
+    if (keeps_bits)
+        status = build_engine(choice, problem, &undivided, execution_plan_p, workspace_p);
+    if (status == CS_REFUSED && (may_divide || !keeps_bits)) {
+        status = build_engine(choice, problem, &choice->engine, execution_plan_p, workspace_p);
+        keeps_bits = false;
+    }
+    if (status == CS_OK)
+        ((struct cs_execution_plan *)*execution_plan_p)->keeps_bits = keeps_bits;
+    return status;
+}
+
 /* Builds a plan with the application's engine and knobs. If a smaller problem does not accept the
  * knobs, they become the engine's defaults. If it does not accept the engine, an engine with the
  * same notes is used. */
-static enum cs_status build_near(const struct cs_engine_choice *choice,
-                                 const struct cs_problem *problem, void **execution_plan_p,
-                                 int64_t *workspace_p)
+static enum cs_status build_near(struct cs_engine_choice *choice, const struct cs_problem *problem,
+                                 void **execution_plan_p, int64_t *workspace_p)
 {
     const struct cs_engine plain = {.index = choice->engine.index};
-    enum cs_status status =
-        build_engine(choice, problem, &choice->engine, execution_plan_p, workspace_p);
-    if (status == CS_OK)
-        ((struct cs_execution_plan *)*execution_plan_p)->same_engine = true;
+    enum cs_status status = build_same(choice, problem, execution_plan_p, workspace_p);
     if (status == CS_REFUSED && choice->engine.knobs > 0)
         status = build_engine(choice, problem, &plain, execution_plan_p, workspace_p);
     if (status == CS_REFUSED)
@@ -236,7 +280,7 @@ static enum cs_status build_plan(void *ctx, const struct cs_problem *problem,
                                  enum cs_relaxation relaxation, void **execution_plan_p,
                                  int64_t *workspace_p)
 {
-    const struct cs_engine_choice *choice = ctx;
+    struct cs_engine_choice *choice = ctx;
     const struct cs_engine plain = {.index = choice->engine.index};
     switch (relaxation) {
     case CS_DEFAULT_KNOBS:
@@ -413,9 +457,9 @@ static enum cs_status make_ready(void *ctx, void *execution_plan)
     return CS_OK;
 }
 
-static bool is_same_engine(const void *execution_plan)
+static bool plan_keeps_bits(const void *execution_plan)
 {
-    return ((const struct cs_execution_plan *)execution_plan)->same_engine;
+    return ((const struct cs_execution_plan *)execution_plan)->keeps_bits;
 }
 
 static const struct cs_profile *read_profile(void *ctx)
@@ -442,7 +486,7 @@ struct cs_vendor cs_execution_plan_vendor(struct cs_engine_choice *choice)
                               .fallback_later = fallback_later,
                               .many = choice->many,
                               .others = list_others,
-                              .same_engine = is_same_engine,
+                              .keeps_bits = plan_keeps_bits,
                               .destroy = cs_execution_plan_destroy,
                               .profile = read_profile};
 }

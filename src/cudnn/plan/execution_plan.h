@@ -11,7 +11,7 @@
 struct cs_execution_plan {
     _Atomic(cudnnBackendDescriptor_t) plan; /* finalized; NULL: not ready */
     struct cs_late *late;                   /* the recipe for that case; NULL: not needed */
-    bool same_engine;                       /* it has the application's engine and knobs */
+    bool keeps_bits;                        /* as in struct cs_vendor */
 };
 
 static inline bool cs_execution_plan_is_ready(const struct cs_execution_plan *execution_plan)
