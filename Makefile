@@ -286,7 +286,7 @@ FRAMEWORK ?= torch-2.15
 frameworks: lib $(simdev)
 	$(Q)scripts/bootstrap frameworks
 	$(Q)scripts/frameworks $(FRAMEWORK) --build $(CURDIR)/$(B) \
-	    $(if $(PROGRAMS),--programs $(PROGRAMS),--compute --published --programs all --capacities)
+	    $(if $(PROGRAMS),--programs $(PROGRAMS),--compute --published --programs all --smallest)
 
 #: lint         clang-tidy, cppcheck, shellcheck, clang-format 14
 lint: $(CONFIG)

@@ -3,20 +3,11 @@
 Each entry returns (model, call): a model, and a function that calls it once. Nothing is downloaded and nothing of the packages is changed.
 `python programs.py NAME` makes one call of it.
 """
-import inspect
-import re
 import sys
 
 import torch
 
 from program_registry import PROGRAMS, program
-
-
-def load(name):
-    """Imports the modules of a program, so that children find them loaded."""
-    text = inspect.getsource(PROGRAMS[name].make) + inspect.getsource(sd_vae)
-    for statement in re.findall(r"^ +((?:from \S+ )?import .+)$", text, re.M):
-        exec(statement, {})  # a line of this file
 
 
 def on_device(make, dtype=torch.float32):
