@@ -115,7 +115,8 @@ static void run_counted(void *arg)
                                                         : SIMDEV_LIBRARY_CALLS);
 }
 
-struct simdev_work simdev_account_work(struct simdev_tally *tally, const struct simdev_cost *cost)
+/* Work that adds one to the counter each time it runs. */
+static struct simdev_work work_of_call(struct simdev_tally *tally, const struct simdev_cost *cost)
 {
     return (struct simdev_work){.run = run_counted,
                                 .arg = tally,
@@ -126,8 +127,7 @@ struct simdev_work simdev_account_work(struct simdev_tally *tally, const struct 
 cudaError_t simdev_account_call(cudaStream_t stream, const char *name,
                                 const struct simdev_cost *cost)
 {
-    const struct simdev_work work =
-        simdev_account_work(simdev_tally(SIMDEV_TALLY_CALL, name), cost);
+    const struct simdev_work work = work_of_call(simdev_tally(SIMDEV_TALLY_CALL, name), cost);
     return simdev_enqueue(stream, &work);
 }
 

@@ -38,7 +38,4 @@ void simdev_tally_each(enum simdev_tally_kind kind, simdev_tally_seen *seen, voi
 struct cJSON;
 void simdev_account_report(struct cJSON *report);
 
-/* Work that adds one to the counter each time it runs. */
-struct simdev_work simdev_account_work(struct simdev_tally *tally, const struct simdev_cost *cost);
-
 #endif

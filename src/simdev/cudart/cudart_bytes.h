@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Notes that a copy of `bytes` bytes from `host` was written to device memory, and keeps them if
+ * there is room. */
 void simdev_bytes_write(void *device, const void *host, size_t bytes);
 /* The same, but the bytes count as never written: they follow from bytes that do. */
 void simdev_bytes_assume(void *device, const void *host, size_t bytes);

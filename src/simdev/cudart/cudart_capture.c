@@ -34,7 +34,9 @@ static bool has_blocking_member(const struct simdev_capture *capture, uint64_t c
     return m != NULL;
 }
 
-cudaError_t simdev_capture_refuse_legacy(const struct simdev_stream_info *stream, bool invalidates)
+/* cudaErrorStreamCaptureImplicit for the legacy stream while a blocking stream is captured, because
+ * it cannot be used at all then. */
+static cudaError_t refuse_legacy_stream(const struct simdev_stream_info *stream, bool invalidates)
 {
     cudaError_t error = cudaSuccess;
     for (struct simdev_capture *c = simdev_captures; c && stream->is_legacy; c = c->next) {
@@ -52,7 +54,7 @@ cudaError_t simdev_capture_look_up(cudaStream_t handle, struct simdev_stream_inf
     cudaError_t error = simdev_queue_describe(handle, stream);
     *capture = NULL;
     if (error == cudaSuccess)
-        error = simdev_capture_refuse_legacy(stream, true);
+        error = refuse_legacy_stream(stream, true);
     if (error == cudaSuccess)
         *capture = simdev_capture_find(stream, member);
     if (*capture && (*capture)->is_invalid)
@@ -102,7 +104,8 @@ struct simdev_member *simdev_capture_join(struct simdev_capture *capture,
     return member;
 }
 
-void simdev_capture_end(struct simdev_capture *capture)
+/* Removes all streams from the capture and destroys it. The graph stays. */
+static void end_capture(struct simdev_capture *capture)
 {
     struct simdev_capture **link = &simdev_captures;
     while (*link != capture)
@@ -186,7 +189,7 @@ void simdev_capture_reset(uint64_t context)
         if (!simdev_capture_has_member(c, context))
             continue;
         cudaGraph_t lost = c->owns_graph ? c->graph : NULL;
-        simdev_capture_end(c);
+        end_capture(c);
         simdev_graph_destroy(lost);
     }
     simdev_graph_unlock();
@@ -311,7 +314,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *graph)
     *graph = error == cudaSuccess ? capture->graph : NULL;
     if (ends) {
         cudaGraph_t lost = error != cudaSuccess && capture->owns_graph ? capture->graph : NULL;
-        simdev_capture_end(capture);
+        end_capture(capture);
         simdev_graph_destroy(lost);
     }
     simdev_graph_unlock();
@@ -327,7 +330,7 @@ static cudaError_t query_capture(cudaStream_t handle, struct simdev_capture **ca
     struct simdev_stream_info stream;
     cudaError_t error = simdev_queue_describe(handle, &stream);
     if (error == cudaSuccess)
-        error = simdev_capture_refuse_legacy(&stream, false);
+        error = refuse_legacy_stream(&stream, false);
     if (error != cudaSuccess)
         return error;
     *capture = simdev_capture_find(&stream, member);

@@ -42,15 +42,10 @@ struct simdev_capture *simdev_capture_find(const struct simdev_stream_info *stre
  * if it cannot be used. */
 cudaError_t simdev_capture_look_up(cudaStream_t handle, struct simdev_stream_info *stream,
                                    struct simdev_capture **capture, struct simdev_member **member);
-/* cudaErrorStreamCaptureImplicit for the legacy stream while a blocking stream is captured, because
- * it cannot be used at all then. */
-cudaError_t simdev_capture_refuse_legacy(const struct simdev_stream_info *stream, bool invalidates);
 /* Returns the error. */
 cudaError_t simdev_capture_invalidate(struct simdev_capture *capture, cudaError_t error);
 /* True if a stream of the context takes part. */
 bool simdev_capture_has_member(const struct simdev_capture *capture, uint64_t context);
-/* Removes all streams from the capture and destroys it. The graph stays. */
-void simdev_capture_end(struct simdev_capture *capture);
 
 /* Adds a member without dependencies. NULL if memory is short. */
 struct simdev_member *simdev_capture_join(struct simdev_capture *capture,

@@ -159,7 +159,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     return simdev_leave(error);
 }
 
-cudaError_t simdev_function_set(struct simdev_function *function, enum cudaFuncAttribute attribute,
+static cudaError_t set_function(struct simdev_function *function, enum cudaFuncAttribute attribute,
                                 int value)
 {
     const struct simdev_limits *limits = simdev_device_limits();
@@ -192,7 +192,7 @@ static cudaError_t set_attribute(const char *name, const void *key,
     if (error == cudaSuccess && !function)
         error = cudaErrorInvalidDeviceFunction;
     if (error == cudaSuccess)
-        error = simdev_function_set(function, attribute, value);
+        error = set_function(function, attribute, value);
     return simdev_leave(error);
 }
 

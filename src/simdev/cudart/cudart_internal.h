@@ -241,7 +241,9 @@ void simdev_queue_wake(void);
 void simdev_queue_lock(void);
 void simdev_queue_unlock(void);
 
+/* True if the operation has run. It stays valid until simdev_op_release. */
 bool simdev_op_done(struct simdev_op *op);
+/* Blocks the calling thread until the operation has run. */
 void simdev_op_wait(struct simdev_op *op);
 /* The time of completion in nanoseconds, of CLOCK_MONOTONIC or of the time model. Valid once the
  * operation is done. */

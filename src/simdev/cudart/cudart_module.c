@@ -145,9 +145,26 @@ static bool is_known_module(const struct simdev_module *module)
     return m && m->fat && m->is_loaded;
 }
 
+struct wrapper {
+    int magic, version;
+    const void *data;
+    void *unused;
+};
+
+enum {
+    WRAPPER_MAGIC = 0x466243b1
+};
+
+/* The fat binary inside nvcc's wrapper. */
+static const void *data_of_image(const void *image)
+{
+    const struct wrapper *wrapper = image;
+    return image && wrapper->magic == WRAPPER_MAGIC ? wrapper->data : image;
+}
+
 struct simdev_module *simdev_module_load(const void *image)
 {
-    return add_module(simdev_module_data(image), true);
+    return add_module(data_of_image(image), true);
 }
 
 bool simdev_module_known(const struct simdev_module *module)
@@ -319,26 +336,10 @@ int simdev_function_dynamic_shared(const struct simdev_function *function)
 
 /* --- functions called by nvcc's code --- */
 
-struct wrapper {
-    int magic, version;
-    const void *data;
-    void *unused;
-};
-
-enum {
-    WRAPPER_MAGIC = 0x466243b1
-};
-
-const void *simdev_module_data(const void *image)
-{
-    const struct wrapper *wrapper = image;
-    return image && wrapper->magic == WRAPPER_MAGIC ? wrapper->data : image;
-}
-
 /* Not a use of the device: programs register before main, even if they never use a device. */
 void **__cudaRegisterFatBinary(void *fat)
 {
-    return (void **)(void *)add_module(simdev_module_data(fat), false);
+    return (void **)(void *)add_module(data_of_image(fat), false);
 }
 
 void __cudaRegisterFatBinaryEnd(void **handle)

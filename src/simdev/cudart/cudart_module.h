@@ -43,8 +43,6 @@ struct simdev_kernel_facts simdev_function_facts(const struct simdev_function *f
 const struct simdev_parameters *simdev_function_parameters(struct simdev_function *function);
 /* The most dynamic shared memory of a launch. */
 int simdev_function_dynamic_shared(const struct simdev_function *function);
-cudaError_t simdev_function_set(struct simdev_function *function, enum cudaFuncAttribute attribute,
-                                int value);
 /* How many blocks fit a multiprocessor. An error if a block does not fit. */
 cudaError_t simdev_function_occupancy(const struct simdev_function *function, int threads,
                                       size_t shared, int *blocks);

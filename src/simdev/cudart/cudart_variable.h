@@ -20,7 +20,5 @@ void simdev_variable_forget(struct simdev_module *module);
 
 /* The first bytes of a registered variable from its image. False if the image lacks them. */
 bool simdev_module_initial(struct simdev_module *module, const char *name, size_t bytes, void *to);
-/* The fat binary inside nvcc's wrapper. */
-const void *simdev_module_data(const void *image);
 
 #endif

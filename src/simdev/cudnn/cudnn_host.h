@@ -47,6 +47,7 @@ struct simdev_host_call {
     double epsilon, factor;
 };
 
+/* Returns a call without operands, for the named function of cuDNN. */
 struct simdev_host_call simdev_host_call(const char *function, enum simdev_layer layer);
 /* Adds an operand and returns its index. `alpha` and `beta` are cuDNN's, NULL for 1 and 0. */
 int simdev_host_read(struct simdev_host_call *call, cudnnTensorDescriptor_t tensor,

@@ -112,6 +112,7 @@ struct simdev_geometry {
  * data. */
 struct simdev_kernel;
 
+/* Returns the operand that a convolution of this kind writes. */
 enum simdev_role simdev_conv_result(enum simdev_conv_kind kind);
 /* NULL only if memory is short. */
 struct simdev_kernel *simdev_kernel_create(const struct simdev_geometry *geometry,
@@ -202,8 +203,6 @@ struct simdev_planner {
 const struct simdev_planner *simdev_planner(void);
 /* True if a real cuDNN was required but not found. Then all planning fails. */
 bool simdev_planner_refused(void);
-/* Releases the planner's resources. No planning is possible after that. */
-void simdev_planner_release(void);
 /* False if no real cuDNN can be loaded. */
 bool simdev_planner_real(struct simdev_planner *planner);
 void simdev_planner_rule(struct simdev_planner *planner);

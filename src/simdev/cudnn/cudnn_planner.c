@@ -77,7 +77,8 @@ bool simdev_planner_refused(void)
     return is_refused;
 }
 
-void simdev_planner_release(void)
+/* Releases the planner's resources. No planning is possible after that. */
+static void release_planner(void)
 {
     if (chosen.device)
         (void)chosen.destroy(chosen.device);
@@ -93,7 +94,7 @@ __attribute__((destructor)) static void unload(void)
     simdev_legacy_plans_release();
     simdev_primitives_release();
     simdev_scratch_release_kept();
-    simdev_planner_release();
+    release_planner();
 }
 
 cudnnStatus_t simdev_plan_text(cudnnBackendDescriptor_t plan, char **out)

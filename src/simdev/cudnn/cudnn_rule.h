@@ -37,6 +37,7 @@ struct rule_operation {
     cudnnBackendAttributeName_t descriptor, alpha, beta;
 };
 
+/* Returns the bytes of one value of an attribute of this type. */
 size_t rule_type_size(cudnnBackendAttributeType_t type);
 
 /* NULL or the default if the attribute was not set. */

@@ -99,16 +99,6 @@ void nccl_ranks_leave(struct nccl_ranks *ranks)
     free(ranks);
 }
 
-int nccl_ranks_count(const struct nccl_ranks *ranks)
-{
-    return ranks->ranks;
-}
-
-int nccl_ranks_rank(const struct nccl_ranks *ranks)
-{
-    return ranks->rank;
-}
-
 const char *nccl_ranks_name(const struct nccl_ranks *ranks)
 {
     return ranks->name;

@@ -18,8 +18,7 @@ struct nccl_ranks;
 struct nccl_ranks *nccl_ranks_join(const char *name, int ranks, int rank);
 void nccl_ranks_leave(struct nccl_ranks *ranks);
 
-int nccl_ranks_count(const struct nccl_ranks *ranks);
-int nccl_ranks_rank(const struct nccl_ranks *ranks);
+/* Returns the name that all ranks gave. Valid until nccl_ranks_leave. */
 const char *nccl_ranks_name(const struct nccl_ranks *ranks);
 
 /* Gives the other ranks at most NCCL_MOST_BYTES and waits for theirs. False if a rank has ended. */

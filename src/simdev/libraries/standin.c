@@ -20,7 +20,7 @@ enum {
     ESTIMATED_ELEMENTS = 1 << 16 /* the same for a number of elements */
 };
 
-struct standin_handle *standin_create(void)
+static struct standin_handle *create_handle(void)
 {
     struct standin_handle *made = calloc(1, sizeof *made);
     if (made)
@@ -28,7 +28,8 @@ struct standin_handle *standin_create(void)
     return made;
 }
 
-struct standin_handle *standin_handle(const void *pointer)
+/* NULL if `handle` is not a handle. */
+static struct standin_handle *find_handle(const void *pointer)
 {
     struct standin_handle *handle = (struct standin_handle *)(uintptr_t)pointer;
     return handle && handle->mark == handle_mark ? handle : NULL;
@@ -52,7 +53,7 @@ static void zero_results(const struct standin_function *function, const uintptr_
 static bool create_result(const struct standin_function *function, const uintptr_t *argument)
 {
     void **at = (void **)argument[function->result[0].argument];
-    struct standin_handle *made = at ? standin_create() : NULL;
+    struct standin_handle *made = at ? create_handle() : NULL;
     if (made)
         *at = made;
     return made != NULL;
@@ -60,7 +61,7 @@ static bool create_result(const struct standin_function *function, const uintptr
 
 static bool destroy_argument(const uintptr_t *argument)
 {
-    struct standin_handle *handle = standin_handle((void *)argument[0]);
+    struct standin_handle *handle = find_handle((void *)argument[0]);
     if (handle)
         handle->mark = 0;
     free(handle);
@@ -69,7 +70,7 @@ static bool destroy_argument(const uintptr_t *argument)
 
 static bool set_stream(const uintptr_t *argument)
 {
-    struct standin_handle *handle = standin_handle((void *)argument[0]);
+    struct standin_handle *handle = find_handle((void *)argument[0]);
     if (handle)
         handle->stream = (cudaStream_t)argument[1];
     return handle != NULL;
@@ -77,7 +78,7 @@ static bool set_stream(const uintptr_t *argument)
 
 static bool queue_work(const struct standin_function *function, const uintptr_t *argument)
 {
-    const struct standin_handle *handle = standin_handle((void *)argument[0]);
+    const struct standin_handle *handle = find_handle((void *)argument[0]);
     if (!standin_work(function->name, handle ? handle->stream : NULL))
         return false;
     zero_results(function, argument, true);

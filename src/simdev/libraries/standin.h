@@ -67,9 +67,6 @@ struct standin_handle {
     cudaStream_t stream;
 };
 
-struct standin_handle *standin_create(void);
-/* NULL if `handle` is not a handle. */
-struct standin_handle *standin_handle(const void *handle);
 /* Queues a call that is counted under its name. True on success. Always false in compute mode,
  * which does not support these libraries. */
 bool standin_work(const char *name, cudaStream_t stream);

@@ -53,10 +53,10 @@ enum {
     CS_SIMULATE_JSON_VERSION = 1
 };
 
-/* The result of a pair: a JSON object with the members that docs/simulate-json.md lists, except those
- * that need the whole simulation. `spare`: the figures are those of the runs with memory to spare,
- * if the pair has them. Call cs_json_begin first, and cs_json_complete when all results are made.
- * The caller deletes the object. */
+/* The result of a pair: a JSON object with the members that docs/simulate-json.md lists, except
+ * those that need the whole simulation. `spare`: the figures are those of the runs with memory to
+ * spare, if the pair has them. Call cs_json_begin first, and cs_json_complete when all results are
+ * made. The caller deletes the object. */
 struct cJSON *cs_sim_answer(const struct cs_simulation *simulation, const struct cs_sim_pair *pair,
                             bool spare);
 
@@ -140,8 +140,8 @@ char **cs_vary_command(char *const *command, const char *name, const char *value
 void cs_vary_free_command(char **command);
 
 /* Describes the growth of a side's peak, the allocated one or else the device peak, by the member
- * "name" of results: adds the members of docs/simulate-json.md to `object`, or nothing if fewer than two
- * names are numbers. */
+ * "name" of results: adds the members of docs/simulate-json.md to `object`, or nothing if fewer
+ * than two names are numbers. */
 void cs_vary_add_growth(const struct cJSON *results, enum cs_side side, struct cJSON *object);
 
 /* A value that was tried on one side. */

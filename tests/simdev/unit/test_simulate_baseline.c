@@ -47,7 +47,7 @@ static void growth_above_the_tolerance_is_grown(void)
 
 #define CONVOLUTION(of, engine, required)                                                          \
     "{\"of\":\"" of "\",\"calls\":1,\"engine\":" engine ",\"required\":" required ",\"reported\":" \
-                                                                                  "1}"
+    "1}"
 #define WITH_ENGINES(planning, peak, convolutions)                                                 \
     "{\"version\":1,\"planning\":\"" planning "\",\"convolutions\":[" convolutions                 \
     "],\"with\":{\"ran\":true,\"allocated_peak\":" peak                                            \

@@ -46,7 +46,7 @@ simdev_described simdev_layout_of(const struct simdev_layout *tensor)
 }
 
 /* The statement creates the descriptor with `attr`. */
-#define CREATE(hint, type, forward, backward)                                                      \
+#define RETURN_CREATED(hint, type, forward, backward)                                              \
     dnnl_engine_t engine = simdev_onednn_engine();                                                 \
     dnnl_primitive_attr_t attr = with_scratchpad();                                                \
     const bool ok = attr && ((hint) ? (backward) : (forward)) == dnnl_success;                     \
@@ -59,57 +59,60 @@ bool simdev_create_convolution(const struct simdev_layout *x, const struct simde
                                bool of_data, const_dnnl_primitive_desc_t hint,
                                dnnl_primitive_desc_t *out)
 {
-    CREATE(hint, convolution,
-           dnnl_convolution_forward_primitive_desc_create(
-               out, engine, dnnl_forward_training, dnnl_convolution_direct, OF(x), OF(w), NULL,
-               OF(y), window->stride, window->gap, window->lower, window->upper, attr),
-           of_data ? dnnl_convolution_backward_data_primitive_desc_create(
-                         out, engine, dnnl_convolution_direct, OF(x), OF(w), OF(y), window->stride,
-                         window->gap, window->lower, window->upper, hint, attr)
-                   : dnnl_convolution_backward_weights_primitive_desc_create(
-                         out, engine, dnnl_convolution_direct, OF(x), OF(w), NULL, OF(y),
-                         window->stride, window->gap, window->lower, window->upper, hint, attr));
+    RETURN_CREATED(
+        hint, convolution,
+        dnnl_convolution_forward_primitive_desc_create(
+            out, engine, dnnl_forward_training, dnnl_convolution_direct, OF(x), OF(w), NULL, OF(y),
+            window->stride, window->gap, window->lower, window->upper, attr),
+        of_data ? dnnl_convolution_backward_data_primitive_desc_create(
+                      out, engine, dnnl_convolution_direct, OF(x), OF(w), OF(y), window->stride,
+                      window->gap, window->lower, window->upper, hint, attr)
+                : dnnl_convolution_backward_weights_primitive_desc_create(
+                      out, engine, dnnl_convolution_direct, OF(x), OF(w), NULL, OF(y),
+                      window->stride, window->gap, window->lower, window->upper, hint, attr));
 }
 
 bool simdev_create_softmax(const struct simdev_layout *t, bool is_log,
                            const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out)
 {
     const dnnl_alg_kind_t algorithm = is_log ? dnnl_softmax_log : dnnl_softmax_accurate;
-    CREATE(hint, softmax,
-           dnnl_softmax_forward_primitive_desc_create(out, engine, dnnl_forward_training, algorithm,
-                                                      OF(t), OF(t), 1, attr),
-           dnnl_softmax_backward_primitive_desc_create(out, engine, algorithm, OF(t), OF(t), OF(t),
-                                                       1, hint, attr));
+    RETURN_CREATED(hint, softmax,
+                   dnnl_softmax_forward_primitive_desc_create(out, engine, dnnl_forward_training,
+                                                              algorithm, OF(t), OF(t), 1, attr),
+                   dnnl_softmax_backward_primitive_desc_create(out, engine, algorithm, OF(t), OF(t),
+                                                               OF(t), 1, hint, attr));
 }
 
 bool simdev_create_sum(const struct simdev_layout *from, const struct simdev_layout *to,
                        dnnl_primitive_desc_t *out)
 {
-    CREATE(false, reduction,
-           dnnl_reduction_primitive_desc_create(out, engine, dnnl_reduction_sum, OF(from), OF(to),
-                                                0, 0, attr),
-           dnnl_unimplemented);
+    RETURN_CREATED(false, reduction,
+                   dnnl_reduction_primitive_desc_create(out, engine, dnnl_reduction_sum, OF(from),
+                                                        OF(to), 0, 0, attr),
+                   dnnl_unimplemented);
 }
 
 bool simdev_create_eltwise(const struct simdev_layout *t, dnnl_alg_kind_t algorithm, float alpha,
                            float beta, const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out)
 {
-    CREATE(hint, eltwise,
-           dnnl_eltwise_forward_primitive_desc_create(out, engine, dnnl_forward_training, algorithm,
-                                                      OF(t), OF(t), alpha, beta, attr),
-           dnnl_eltwise_backward_primitive_desc_create(out, engine, algorithm, OF(t), OF(t), OF(t),
-                                                       alpha, beta, hint, attr));
+    RETURN_CREATED(hint, eltwise,
+                   dnnl_eltwise_forward_primitive_desc_create(out, engine, dnnl_forward_training,
+                                                              algorithm, OF(t), OF(t), alpha, beta,
+                                                              attr),
+                   dnnl_eltwise_backward_primitive_desc_create(out, engine, algorithm, OF(t), OF(t),
+                                                               OF(t), alpha, beta, hint, attr));
 }
 
 bool simdev_create_lrn(const struct simdev_layout *t, int64_t size, float alpha, float beta,
                        float k, const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out)
 {
-    CREATE(hint, lrn,
-           dnnl_lrn_forward_primitive_desc_create(out, engine, dnnl_forward_training,
-                                                  dnnl_lrn_across_channels, OF(t), OF(t), size,
-                                                  alpha, beta, k, attr),
-           dnnl_lrn_backward_primitive_desc_create(out, engine, dnnl_lrn_across_channels, OF(t),
-                                                   OF(t), OF(t), size, alpha, beta, k, hint, attr));
+    RETURN_CREATED(hint, lrn,
+                   dnnl_lrn_forward_primitive_desc_create(out, engine, dnnl_forward_training,
+                                                          dnnl_lrn_across_channels, OF(t), OF(t),
+                                                          size, alpha, beta, k, attr),
+                   dnnl_lrn_backward_primitive_desc_create(out, engine, dnnl_lrn_across_channels,
+                                                           OF(t), OF(t), OF(t), size, alpha, beta,
+                                                           k, hint, attr));
 }
 
 bool simdev_create_norm(const struct simdev_layout *t, bool is_inference, float epsilon,
@@ -117,25 +120,26 @@ bool simdev_create_norm(const struct simdev_layout *t, bool is_inference, float 
 {
     const unsigned flags =
         dnnl_use_scale | dnnl_use_shift | (is_inference ? dnnl_use_global_stats : 0U);
-    CREATE(hint, batch_normalization,
-           dnnl_batch_normalization_forward_primitive_desc_create(
-               out, engine, is_inference ? dnnl_forward_inference : dnnl_forward_training, OF(t),
-               OF(t), epsilon, flags, attr),
-           dnnl_batch_normalization_backward_primitive_desc_create(
-               out, engine, dnnl_backward, OF(t), OF(t), OF(t), epsilon, flags, hint, attr));
+    RETURN_CREATED(
+        hint, batch_normalization,
+        dnnl_batch_normalization_forward_primitive_desc_create(
+            out, engine, is_inference ? dnnl_forward_inference : dnnl_forward_training, OF(t),
+            OF(t), epsilon, flags, attr),
+        dnnl_batch_normalization_backward_primitive_desc_create(
+            out, engine, dnnl_backward, OF(t), OF(t), OF(t), epsilon, flags, hint, attr));
 }
 
 bool simdev_create_pooling(const struct simdev_layout *x, const struct simdev_layout *y,
                            dnnl_alg_kind_t algorithm, const struct simdev_window *window,
                            const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out)
 {
-    CREATE(hint, pooling,
-           dnnl_pooling_forward_primitive_desc_create(
-               out, engine, dnnl_forward_training, algorithm, OF(x), OF(y), window->stride,
-               window->extent, window->gap, window->lower, window->upper, attr),
-           dnnl_pooling_backward_primitive_desc_create(out, engine, algorithm, OF(x), OF(y),
-                                                       window->stride, window->extent, window->gap,
-                                                       window->lower, window->upper, hint, attr));
+    RETURN_CREATED(hint, pooling,
+                   dnnl_pooling_forward_primitive_desc_create(
+                       out, engine, dnnl_forward_training, algorithm, OF(x), OF(y), window->stride,
+                       window->extent, window->gap, window->lower, window->upper, attr),
+                   dnnl_pooling_backward_primitive_desc_create(
+                       out, engine, algorithm, OF(x), OF(y), window->stride, window->extent,
+                       window->gap, window->lower, window->upper, hint, attr));
 }
 
 #else
@@ -176,7 +180,7 @@ static bool create_primitive(const_dnnl_op_desc_t operation, const_dnnl_primitiv
 }
 
 /* The statement describes the operation in `op`. */
-#define CREATE(hint, type, forward, backward)                                                      \
+#define RETURN_CREATED(hint, type, forward, backward)                                              \
     dnnl_##type##_desc_t op;                                                                       \
     memset(&op, 0, sizeof op);                                                                     \
     return ((hint) ? (backward) : (forward)) == dnnl_success && create_primitive(&op, hint, out)
@@ -186,41 +190,41 @@ bool simdev_create_convolution(const struct simdev_layout *x, const struct simde
                                bool of_data, const_dnnl_primitive_desc_t hint,
                                dnnl_primitive_desc_t *out)
 {
-    CREATE(hint, convolution,
-           dnnl_dilated_convolution_forward_desc_init(
-               &op, dnnl_forward_training, dnnl_convolution_direct, OF(x), OF(w), NULL, OF(y),
-               window->stride, window->gap, window->lower, window->upper),
-           of_data ? dnnl_dilated_convolution_backward_data_desc_init(
-                         &op, dnnl_convolution_direct, OF(x), OF(w), OF(y), window->stride,
-                         window->gap, window->lower, window->upper)
-                   : dnnl_dilated_convolution_backward_weights_desc_init(
-                         &op, dnnl_convolution_direct, OF(x), OF(w), NULL, OF(y), window->stride,
-                         window->gap, window->lower, window->upper));
+    RETURN_CREATED(hint, convolution,
+                   dnnl_dilated_convolution_forward_desc_init(
+                       &op, dnnl_forward_training, dnnl_convolution_direct, OF(x), OF(w), NULL,
+                       OF(y), window->stride, window->gap, window->lower, window->upper),
+                   of_data ? dnnl_dilated_convolution_backward_data_desc_init(
+                                 &op, dnnl_convolution_direct, OF(x), OF(w), OF(y), window->stride,
+                                 window->gap, window->lower, window->upper)
+                           : dnnl_dilated_convolution_backward_weights_desc_init(
+                                 &op, dnnl_convolution_direct, OF(x), OF(w), NULL, OF(y),
+                                 window->stride, window->gap, window->lower, window->upper));
 }
 
 /* Log-softmax has the same descriptor. */
 bool simdev_create_softmax(const struct simdev_layout *t, bool is_log,
                            const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out)
 {
-    CREATE(hint, softmax,
-           (is_log ? dnnl_logsoftmax_forward_desc_init
-                   : dnnl_softmax_forward_desc_init)(&op, dnnl_forward_training, OF(t), 1),
-           (is_log ? dnnl_logsoftmax_backward_desc_init
-                   : dnnl_softmax_backward_desc_init)(&op, OF(t), OF(t), 1));
+    RETURN_CREATED(hint, softmax,
+                   (is_log ? dnnl_logsoftmax_forward_desc_init
+                           : dnnl_softmax_forward_desc_init)(&op, dnnl_forward_training, OF(t), 1),
+                   (is_log ? dnnl_logsoftmax_backward_desc_init
+                           : dnnl_softmax_backward_desc_init)(&op, OF(t), OF(t), 1));
 }
 
 bool simdev_create_sum(const struct simdev_layout *from, const struct simdev_layout *to,
                        dnnl_primitive_desc_t *out)
 {
-    CREATE(NULL, reduction,
-           dnnl_reduction_desc_init(&op, dnnl_reduction_sum, OF(from), OF(to), 0, 0),
-           dnnl_unimplemented);
+    RETURN_CREATED(NULL, reduction,
+                   dnnl_reduction_desc_init(&op, dnnl_reduction_sum, OF(from), OF(to), 0, 0),
+                   dnnl_unimplemented);
 }
 
 bool simdev_create_eltwise(const struct simdev_layout *t, dnnl_alg_kind_t algorithm, float alpha,
                            float beta, const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out)
 {
-    CREATE(
+    RETURN_CREATED(
         hint, eltwise,
         dnnl_eltwise_forward_desc_init(&op, dnnl_forward_training, algorithm, OF(t), alpha, beta),
         dnnl_eltwise_backward_desc_init(&op, algorithm, OF(t), OF(t), alpha, beta));
@@ -229,11 +233,11 @@ bool simdev_create_eltwise(const struct simdev_layout *t, dnnl_alg_kind_t algori
 bool simdev_create_lrn(const struct simdev_layout *t, int64_t size, float alpha, float beta,
                        float k, const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out)
 {
-    CREATE(hint, lrn,
-           dnnl_lrn_forward_desc_init(&op, dnnl_forward_training, dnnl_lrn_across_channels, OF(t),
-                                      size, alpha, beta, k),
-           dnnl_lrn_backward_desc_init(&op, dnnl_lrn_across_channels, OF(t), OF(t), size, alpha,
-                                       beta, k));
+    RETURN_CREATED(hint, lrn,
+                   dnnl_lrn_forward_desc_init(&op, dnnl_forward_training, dnnl_lrn_across_channels,
+                                              OF(t), size, alpha, beta, k),
+                   dnnl_lrn_backward_desc_init(&op, dnnl_lrn_across_channels, OF(t), OF(t), size,
+                                               alpha, beta, k));
 }
 
 bool simdev_create_norm(const struct simdev_layout *t, bool is_inference, float epsilon,
@@ -241,24 +245,24 @@ bool simdev_create_norm(const struct simdev_layout *t, bool is_inference, float 
 {
     const unsigned flags =
         dnnl_use_scale | dnnl_use_shift | (is_inference ? dnnl_use_global_stats : 0U);
-    CREATE(hint, batch_normalization,
-           dnnl_batch_normalization_forward_desc_init(
-               &op, is_inference ? dnnl_forward_inference : dnnl_forward_training, OF(t), epsilon,
-               flags),
-           dnnl_batch_normalization_backward_desc_init(&op, dnnl_backward, OF(t), OF(t), epsilon,
-                                                       flags));
+    RETURN_CREATED(hint, batch_normalization,
+                   dnnl_batch_normalization_forward_desc_init(
+                       &op, is_inference ? dnnl_forward_inference : dnnl_forward_training, OF(t),
+                       epsilon, flags),
+                   dnnl_batch_normalization_backward_desc_init(&op, dnnl_backward, OF(t), OF(t),
+                                                               epsilon, flags));
 }
 
 bool simdev_create_pooling(const struct simdev_layout *x, const struct simdev_layout *y,
                            dnnl_alg_kind_t algorithm, const struct simdev_window *window,
                            const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out)
 {
-    CREATE(hint, pooling,
-           dnnl_pooling_forward_desc_init(&op, dnnl_forward_training, algorithm, OF(x), OF(y),
-                                          window->stride, window->extent, window->lower,
-                                          window->upper),
-           dnnl_pooling_backward_desc_init(&op, algorithm, OF(x), OF(y), window->stride,
-                                           window->extent, window->lower, window->upper));
+    RETURN_CREATED(hint, pooling,
+                   dnnl_pooling_forward_desc_init(&op, dnnl_forward_training, algorithm, OF(x),
+                                                  OF(y), window->stride, window->extent,
+                                                  window->lower, window->upper),
+                   dnnl_pooling_backward_desc_init(&op, algorithm, OF(x), OF(y), window->stride,
+                                                   window->extent, window->lower, window->upper));
 }
 
 #endif
