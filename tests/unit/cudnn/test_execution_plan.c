@@ -3,7 +3,6 @@
 #include "cudnn/plan/execution_plan.h"
 
 #include "cudnn/bind/new_attributes.h"
-#include "cudnn/plan/divided_sums.h"
 #include "cudnn/plan/fusion.h"
 #include "cudnn/plan/kept_engine.h"
 #include "recorded_cudnn.h"
@@ -647,92 +646,6 @@ static void the_engine_s_traits_are_read(void)
     choice.target.device = NULL;
 }
 
-static int64_t knob_value_of(const struct recorded *configuration, int64_t type)
-{
-    const struct attribute_set *knobs =
-        attribute_of(configuration, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES);
-    for (int64_t i = 0; knobs && i < knobs->count; i++) {
-        const struct recorded *knob = &cudnn.descriptor[knobs->value[i]];
-        if (attribute_of(knob, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE)->value[0] == type)
-            return attribute_of(knob, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE)->value[0];
-    }
-    return -1;
-}
-
-enum {
-    PARTS = 5 /* bytes of parts of sums */
-};
-
-static bool untiled_divides;
-
-/* The workspace of a plan whose sums may be divided, by knob WORKSPACE. */
-static int64_t with_parts(const struct recorded *of)
-{
-    const struct recorded *configuration =
-        of->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR
-            ? &cudnn.descriptor[attribute_of(of, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->value[0]]
-            : of;
-    const struct attribute_set *x = attribute_of(
-        nth_of(CUDNN_BACKEND_TENSOR_DESCRIPTOR, made_of(CUDNN_BACKEND_TENSOR_DESCRIPTOR) - 3),
-        CUDNN_ATTR_TENSOR_DIMENSIONS);
-    bool tile = x->value[0] == 1;
-    bool divides = knob_value_of(configuration, CUDNN_KNOB_TYPE_WORKSPACE) == 0;
-    return 70 + (divides && (tile || untiled_divides) ? PARTS : 0);
-}
-
-/* Tiles divide no sums if the untiled plan does not: then their bits are equal. */
-static void tiles_divide_sums_as_the_untiled_plan(void)
-{
-    static const struct cs_engine engine = {
-        .index = INDEX,
-        .knobs = 2,
-        .knob_type = {CUDNN_KNOB_TYPE_WORKSPACE, CUDNN_KNOB_TYPE_TILE_CGA_M},
-        .knob_value = {0, 2}};
-    for (int divides = 0; divides < 2; divides++) {
-        start();
-        untiled_divides = divides;
-        choice.engine = engine;
-        choice.problem.tensor[CS_X].dims[CS_N] = choice.problem.tensor[CS_Y].dims[CS_N] = 2;
-        cudnn.sized = with_parts;
-        for (int tile = 0; tile < 2; tile++) {
-            CHECK_INT(build(CS_SAME_KNOBS), CS_OK);
-            CHECK_INT(choice.sums, divides ? CS_SUMS_DIVIDED : CS_SUMS_WHOLE);
-            CHECK_INT(knob_value_of(configuration_of(made), CUDNN_KNOB_TYPE_WORKSPACE), !divides);
-            check_made(INDEX, 2, 70 + (divides ? PARTS : 0));
-        }
-    }
-    cudnn.sized = NULL;
-}
-
-/* By the knobs STREAM_K and, on engines with clusters, WORKSPACE. */
-static void engines_that_may_divide_sums(void)
-{
-    enum {
-        STREAM_K = 38,
-        WORKSPACE = CUDNN_KNOB_TYPE_WORKSPACE,
-        CLUSTERS = CUDNN_KNOB_TYPE_TILE_CGA_M
-    };
-    static const struct {
-        int64_t type[2], value[2];
-        int divides; /* the place of the knob that changes, -1: none */
-        int64_t undivided;
-    } rows[] = {{{WORKSPACE, CLUSTERS}, {0, 1}, 0, 1},  {{CLUSTERS, WORKSPACE}, {8, 0}, 1, 1},
-                {{WORKSPACE, CLUSTERS}, {1, 1}, -1, 0}, {{WORKSPACE, 2}, {0, 1}, -1, 0},
-                {{STREAM_K, CLUSTERS}, {1, 1}, 0, 0},   {{STREAM_K, CLUSTERS}, {0, 1}, -1, 0},
-                {{13, CLUSTERS}, {0, 1}, -1, 0}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct cs_engine engine = {.index = 67, .knobs = 2}, undivided;
-        memcpy(engine.knob_type, rows[i].type, sizeof rows[i].type);
-        memcpy(engine.knob_value, rows[i].value, sizeof rows[i].value);
-        CASE("row %zu", i);
-        CHECK_INT(cs_divided_sums(&engine, &undivided), rows[i].divides >= 0);
-        CHECK_INT(undivided.index, 67);
-        for (int k = 0; k < 2; k++)
-            CHECK_INT(undivided.knob_value[k],
-                      k == rows[i].divides ? rows[i].undivided : rows[i].value[k]);
-    }
-}
-
 static void vendor_reports_properties_of_its_plans(void)
 {
     for (int i = 0; i < 4; i++) {
@@ -766,8 +679,6 @@ int main(void)
     TEST(others_that_cannot_be_read_are_passed_over);
     TEST(equivalents_on_a_described_device_leave_no_object);
     TEST(the_engine_s_traits_are_read);
-    TEST(tiles_divide_sums_as_the_untiled_plan);
-    TEST(engines_that_may_divide_sums);
     TEST(vendor_reports_properties_of_its_plans);
     return REPORT();
 }
