@@ -52,10 +52,11 @@ static bool is_size(const char *word)
 static bool is_usual_size(const char *name, const char *size)
 {
     static const char *const usual[] = {
-        "a100-80gb",   "h100-80gb",    "p100-16gb",      "v100-32gb",       "t4-16gb",
-        "l4-24gb",     "a10-24gb",     "l40s-48gb",      "h200-141gb",      "h20-96gb",
-        "gh200-480gb", "gh200-96gb",   "b200-180gb",     "rtx3060-12gb",    "rtx3050-8gb",
-        "rtx2060-6gb", "rtx3080-10gb", "rtx5060ti-16gb", "rtx4060ti-16gb", "rtx6000ada-48gb", "a6000-48gb"};
+        "a100-80gb",   "h100-80gb",    "p100-16gb",      "v100-32gb",      "t4-16gb",
+        "l4-24gb",     "a10-24gb",     "l40s-48gb",      "h200-141gb",     "h20-96gb",
+        "gh200-480gb", "gh200-96gb",   "b200-180gb",     "rtx3060-12gb",   "rtx3050-8gb",
+        "rtx2060-6gb", "rtx3080-10gb", "rtx5060ti-16gb", "rtx4060ti-16gb", "rtx6000ada-48gb",
+        "a6000-48gb"};
     char both[4 * LONGEST];
     snprintf(both, sizeof both, "%s-%s", name, size);
     return is_word(both, usual, sizeof usual / sizeof *usual);

@@ -1,5 +1,6 @@
 /* Talks to a simulated program that waits to be forked. */
-#include "simdev/simulate/simulation.h"
+#include "simdev/simulate/fork_server.h"
+#include "cli/program/child.h"
 
 #include <signal.h>
 #include <stdio.h>

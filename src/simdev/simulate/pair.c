@@ -1,5 +1,5 @@
 /* Runs pairs of a program without and with the library. */
-#include "simdev/simulate/simulation.h"
+#include "simdev/simulate/pair.h"
 
 #include "base/checked.h"
 #include "cli/common/cli.h"

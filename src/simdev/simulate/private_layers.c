@@ -1,11 +1,12 @@
 /* Makes the private layers. They are overlayfs mounts in the program's own mount namespace. If this
  * process is not privileged, the program also gets a user namespace. */
+#include "simdev/simulate/private_layers.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/variables.h"
 #include "cli/program/child.h"
 #include "simdev/simulate/simulate.h"
-#include "simdev/simulate/simulation.h"
+#include "simdev/simulate/temporary_folder.h"
 #include <cjson/cJSON.h>
 #include <dirent.h>
 #include <errno.h>

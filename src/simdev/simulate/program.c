@@ -1,5 +1,5 @@
 /* Finds the libraries that a program would load. */
-#include "simdev/simulate/simulation.h"
+#include "simdev/simulate/program.h"
 
 #include "base/path.h"
 #include "cli/common/cli.h"

@@ -1,11 +1,13 @@
 /* Starts the runs of a simulation, waits for them, and prints their progress during the wait. */
+#include "simdev/simulate/run.h"
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/common/cli.h"
 #include "cli/common/table.h"
 #include "cli/common/variables.h"
-#include "simdev/simulate/simulation.h"
+#include "cli/program/child.h"
+#include "simdev/simulate/temporary_folder.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 /* Reads the files that a run left in its folder. */
+#include "simdev/simulate/run_outcome.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
-#include "simdev/simulate/simulation.h"
+#include "simdev/simulate/run.h"
 #include <cjson/cJSON.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -8,6 +8,7 @@
 #include "cli/common/json_tree.h"
 #include "cli/common/measured.h"
 #include "cli/common/variables.h"
+#include "simdev/simulate/temporary_folder.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "cli/common/table.h"
 #include "cli/common/variables.h"
-#include "simdev/simulate/simulation.h"
+#include "simdev/simulate/timeline.h"
 #include <stdio.h>
 
 struct cJSON;

@@ -1,5 +1,5 @@
 /* Temporary folders, and signals that end a simulation after their removal. */
-#include "simdev/simulate/simulation.h"
+#include "simdev/simulate/temporary_folder.h"
 
 #include "cli/common/variables.h"
 #include <fts.h>

@@ -7,6 +7,7 @@
 #include "cli/common/json_tree.h"
 #include "cli/common/output.h"
 #include "cli/common/page.h"
+#include "simdev/simulate/temporary_folder.h"
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* The work of a run: its distinct convolutions. Runs that do other work cannot be compared. */
-#include "simdev/simulate/simulation.h"
+#include "simdev/simulate/run_outcome.h"
 
 #include "base/text.h"
 #include "cli/common/json_tree.h"

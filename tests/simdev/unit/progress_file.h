@@ -4,7 +4,7 @@
 #define CLI_PROGRESS_FILE_H
 
 #include "check.h"
-#include "simdev/simulate/simulation.h"
+#include "simdev/simulate/run_outcome.h"
 
 /* Writes it for up to two processes on one GPU (pid 0: no more), which held their peaks at the same
  * time. */

@@ -1,6 +1,7 @@
 /* A server's messages from and to its process. The process ends with the simulation, also if it
  * ignores the request. The test uses the process's end of the connection. */
-#include "simdev/simulate/simulation.h"
+#include "cli/program/child.h"
+#include "simdev/simulate/fork_server.h"
 
 #include "check.h"
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "cli/common/rule_text.h"
 #include "heap.h"
-#include "simdev/simulate/simulation.h"
+#include "simdev/simulate/timeline.h"
 #include <cjson/cJSON.h>
 #include <sys/stat.h>
 
