@@ -273,3 +273,26 @@ END_PROGRAM
     "$PYTHON" program.py "$ROOT/src/simdev/README.md" >missing
     expect_equal "missing operators" "$(<missing)" ""
 }
+
+@test "a CUDA graph of PyTorch with cudaMallocAsync: its allocations are nodes, and it is replayed" {
+    need torch
+    cat >program.py <<'END_PROGRAM'
+import torch
+layer = torch.nn.Sequential(*[torch.nn.Conv2d(16, 16, 3, padding=1) for _ in range(2)]).cuda()
+x, side, graph = torch.randn(1, 16, 256, 256, device="cuda"), torch.cuda.Stream(), torch.cuda.CUDAGraph()
+side.wait_stream(torch.cuda.current_stream())
+with torch.no_grad():
+    with torch.cuda.stream(side):
+        layer(x)
+    torch.cuda.current_stream().wait_stream(side)
+    with torch.cuda.graph(graph):
+        y = layer(x)
+for _ in range(3):
+    graph.replay()
+torch.cuda.synchronize()
+print(tuple(y.shape), torch.cuda.mem_get_info()[0] < torch.cuda.mem_get_info()[1])
+END_PROGRAM
+    export PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync
+    simulate program.py
+    expect_line program.out '^\(1, 16, 256, 256\) True$'
+}
