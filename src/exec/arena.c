@@ -303,32 +303,6 @@ static void count_taken(struct cs_arena *arena, int64_t bytes)
         arena->facts.used_peak = arena->facts.used;
 }
 
-static void report_block(const struct cs_arena *arena, enum cs_scratch_happening what,
-                         const struct cs_block *block, const struct taker *taker, int64_t waits)
-{
-    cs_pool_report(arena,
-                   (struct cs_scratch_event){.what = what,
-                                             .slab = block->slab->number,
-                                             .offset = block->offset,
-                                             .bytes = block->bytes,
-                                             .stream = taker ? taker->id : 0,
-                                             .capture = block->owner ? block->owner->capture : 0,
-                                             .waits = waits});
-}
-
-/* Counts and reports a block that a call has taken. */
-static void note_taken(const struct taker *taker, const struct cs_block *block, int64_t waits)
-{
-    struct cs_owner *owner = block->owner;
-    if (owner && !owner->reported) {
-        owner->reported = true;
-        cs_pool_report(taker->arena, (struct cs_scratch_event){.what = CS_SCRATCH_KEPT,
-                                                               .capture = owner->capture});
-    }
-    count_taken(taker->arena, block->bytes);
-    report_block(taker->arena, CS_SCRATCH_TAKEN, block, taker, waits);
-}
-
 /* True if the taker has a mark and, in a capture, an owner. */
 static bool is_ready(struct taker *taker)
 {
@@ -380,7 +354,7 @@ static bool block_claim(struct taker *taker, struct run *run, struct cs_lease *l
     block->end->stream = taker->id;
     taker->mark = NULL;
     block->owner = owner;
-    note_taken(taker, block, waits);
+    count_taken(arena, block->bytes);
     *lease = (struct cs_lease){block, run->slab->memory + block->offset};
     return true;
 }
@@ -493,7 +467,6 @@ void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void 
         block->use = CS_BLOCK_LOST;
         arena->facts.lost += block->owner ? 0 : block->bytes;
     }
-    report_block(arena, marked ? CS_SCRATCH_GIVEN : CS_SCRATCH_LOST, block, NULL, 0);
     cs_pool_leave(pool);
     cs_lock_condition_wake(&arena->given);
     cs_pool_unlock(arena);
@@ -542,14 +515,11 @@ void cs_arena_process_fork(struct cs_arena *arena, bool before, bool child)
         return;
     }
     if (child) {
-        const struct cs_scratch_watch watch = arena->watch;
-        arena->watch.see = NULL; /* a child does not free blocks that only its parent had */
         while (arena->pools) {
             struct cs_pool *pool = arena->pools;
             arena->pools = pool->next;
             cs_pool_forget(arena, pool);
         }
-        arena->watch = watch;
         arena->promised = 0;
         arena->growing = 0;
         arena->facts = (struct cs_arena_facts){.limit = arena->facts.limit};

@@ -16,7 +16,6 @@
 
 #include "base/lock.h"
 #include "convshim/gpu.h"
-#include "exec/scratch_events.h"
 
 struct cs_pool; /* a context's memory, blocks and events */
 struct cs_slab;
@@ -41,15 +40,13 @@ struct cs_arena {
     struct cs_condition given; /* a block was returned, or an allocation ended */
     struct cs_pool *pools;     /* the most recently used first */
     int64_t promised;          /* bytes that are being allocated, not held yet */
-    int growing;   /* calls that allocate or free, and have released the lock meanwhile */
-    int64_t slabs; /* ever made */
+    int growing; /* calls that allocate or free, and have released the lock meanwhile */
     struct cs_arena_facts facts;
     struct { /* removed from all lists; freed after the lock is released */
         struct cs_pool *pools;
         struct cs_slab *slabs;
         struct cs_owner *owners;
     } trash;
-    struct cs_scratch_watch watch; /* set after cs_arena_init, before anything else */
 };
 
 struct cs_block; /* opaque */

@@ -19,29 +19,6 @@ enum {
     FORGOTTEN /* its pool is gone */
 };
 
-void cs_pool_report(const struct cs_arena *arena, struct cs_scratch_event event)
-{
-    event.held = arena->facts.held;
-    event.used = arena->facts.used;
-    if (arena->watch.see)
-        arena->watch.see(arena->watch.ctx, &event);
-}
-
-static void report_slab(const struct cs_arena *arena, enum cs_scratch_happening what,
-                        const struct cs_slab *slab)
-{
-    cs_pool_report(
-        arena, (struct cs_scratch_event){.what = what, .slab = slab->number, .bytes = slab->bytes});
-}
-
-static void report_released(const struct cs_arena *arena, const struct cs_owner *owner,
-                            int64_t bytes)
-{
-    cs_pool_report(arena, (struct cs_scratch_event){.what = CS_SCRATCH_RELEASED,
-                                                    .bytes = bytes,
-                                                    .capture = owner->capture});
-}
-
 struct cs_mark *cs_pool_spare_mark(struct cs_pool *pool)
 {
     struct cs_mark *mark = pool->spare;
@@ -97,13 +74,8 @@ static void forget_owner(struct cs_owner *owner)
 
 void cs_pool_forget(struct cs_arena *arena, struct cs_pool *pool)
 {
-    for (const struct cs_slab *slab = pool->slabs; slab; slab = slab->next) {
+    for (const struct cs_slab *slab = pool->slabs; slab; slab = slab->next)
         arena->facts.held -= slab->bytes;
-        report_slab(arena, CS_SCRATCH_FREED, slab);
-    }
-    for (const struct cs_owner *owner = pool->owners; owner; owner = owner->next)
-        if (owner->reported)
-            report_released(arena, owner, 0);
     pool->next = arena->trash.pools;
     arena->trash.pools = pool;
 }
@@ -328,9 +300,8 @@ void cs_pool_leave(struct cs_pool *pool)
     pool->users--;
 }
 
-/* Frees the owner's blocks, except leased ones. True if a lease keeps the owner. Adds the freed
- * bytes to *bytes. */
-static bool free_owned(struct cs_pool *pool, const struct cs_owner *owner, int64_t *bytes)
+/* Frees the owner's blocks, except leased ones. True if a lease keeps the owner. */
+static bool free_owned(struct cs_pool *pool, const struct cs_owner *owner)
 {
     bool leased = false;
     for (struct cs_slab *slab = pool->slabs; slab; slab = slab->next)
@@ -344,7 +315,6 @@ static bool free_owned(struct cs_pool *pool, const struct cs_owner *owner, int64
             cs_pool_drop_mark(block);
             block->owner = NULL;
             block->use = CS_BLOCK_FREE;
-            *bytes += block->bytes;
         }
     return leased;
 }
@@ -359,13 +329,10 @@ void cs_pool_reclaim(struct cs_arena *arena, struct cs_pool *pool)
 {
     for (struct cs_owner **link = &pool->owners; *link;) {
         struct cs_owner *owner = *link;
-        int64_t bytes = 0;
-        if (atomic_load(&owner->state) != GONE || free_owned(pool, owner, &bytes)) {
+        if (atomic_load(&owner->state) != GONE || free_owned(pool, owner)) {
             link = &owner->next;
             continue;
         }
-        if (owner->reported)
-            report_released(arena, owner, bytes);
         *link = owner->next;
         owner->next = arena->trash.owners;
         arena->trash.owners = owner;
@@ -429,11 +396,10 @@ static struct cs_slab *new_slab(const struct cs_device *device, int64_t bytes)
     return NULL;
 }
 
-/* Adds a new slab to a pool, counts and reports it. */
+/* Adds a new slab to a pool and counts it. */
 static void link_slab(struct cs_arena *arena, struct cs_pool *pool, struct cs_slab *slab)
 {
     slab->pool = pool;
-    slab->number = ++arena->slabs;
     slab_begin(slab);
     slab->next = pool->slabs;
     pool->slabs = slab;
@@ -441,7 +407,6 @@ static void link_slab(struct cs_arena *arena, struct cs_pool *pool, struct cs_sl
     arena->facts.held += slab->bytes;
     if (arena->facts.held > arena->facts.peak)
         arena->facts.peak = arena->facts.held;
-    report_slab(arena, CS_SCRATCH_ALLOCATED, slab);
 }
 
 /* Allocates a slab, and some spare marks. Releases the lock during the calls of the device or the
@@ -527,7 +492,6 @@ static void make_room(struct cs_arena *arena, struct cs_pool *pool, const struct
         struct cs_slab *slab = taken;
         taken = slab->next;
         arena->facts.held -= slab->bytes;
-        report_slab(arena, CS_SCRATCH_FREED, slab);
         for (struct cs_block *block = slab->first; block; block = block->next)
             cs_pool_drop_mark(block);
         slab->next = arena->trash.slabs;

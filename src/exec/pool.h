@@ -24,7 +24,6 @@ struct cs_mark {
 struct cs_owner {
     struct cs_owner *next;
     uint64_t capture;
-    bool reported; /* the watcher was notified of it */
     atomic_int state;
 };
 
@@ -48,7 +47,6 @@ struct cs_slab {
     struct cs_slab *next;
     struct cs_pool *pool;
     char *memory;
-    int64_t number; /* from 1, never given twice */
     int64_t bytes;
     struct cs_block *first, *spare;
     struct cs_block block[CS_SLAB_BLOCKS];
@@ -115,9 +113,6 @@ bool cs_pool_captured(const struct cs_block *block);
 
 /* Frees the blocks whose graphs are gone. No work runs in them. */
 void cs_pool_reclaim(struct cs_arena *arena, struct cs_pool *pool);
-
-/* Notifies the watcher. `event` lacks the members `held` and `used`. */
-void cs_pool_report(const struct cs_arena *arena, struct cs_scratch_event event);
 
 /* Adds a slab of at least `bytes`, within the limit. False if that is not possible. Releases the
  * lock while it allocates. During that time `growing` counts it. Afterwards it wakes all threads

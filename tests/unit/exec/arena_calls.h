@@ -6,7 +6,6 @@
 #include "convshim/plan.h"
 #include "exec/arena.h"
 #include "fake_device.h"
-#include "scratch_ledger.h"
 
 enum {
     MIB = 1 << 20
@@ -24,7 +23,6 @@ static inline struct cs_arena *new_arena(int64_t limit)
     }
     device_reset();
     cs_arena_init(&arena, limit);
-    ledger_begin(&arena);
     return &arena;
 }
 

@@ -12,7 +12,6 @@ static void capture_keeps_its_memory(void)
     /* A capture must not reuse blocks with pending eager work, nor eager work those of a capture.
      */
     CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &first));
-    CHECK_INT(ledger.graphs, 1);
     CHECK(call_in(arena, stream, &capture, 3 * MIB, true, &second));
     CHECK(first == second);
     CHECK(!call_in(arena, stream, &capture, 5 * MIB, true, NULL));
@@ -41,7 +40,6 @@ static void capture_keeps_its_memory(void)
     CHECK_INT(heap_taken, taken);
     fake_device.everything_done = true;
     CHECK(call_in(arena, stream, &no_capture, 3 * MIB, true, &later));
-    CHECK_INT(ledger.graphs, 0);
     CHECK(heap_taken < taken);
     CHECK(call(arena, eager, 4 * MIB, false));
     CHECK_INT(fake_device.keeps, 1);

@@ -5,7 +5,6 @@
 #include "exec/arena.h"
 #include "fake_device.h"
 #include "random_problem.h"
-#include "scratch_ledger.h"
 
 enum {
     MIB = 1 << 20,
@@ -39,7 +38,6 @@ static struct cs_arena *new_arena(void)
     }
     device_reset();
     cs_arena_init(&arena, LIMIT);
-    ledger_begin(&arena);
     return &arena;
 }
 
@@ -206,7 +204,6 @@ static void check_step(const struct traffic *t)
     CHECK(facts.held <= LIMIT && facts.peak <= LIMIT && facts.used <= facts.held);
     CHECK_INT(facts.held, fake_device.allocated);
     CHECK_INT(facts.allocations, fake_device.allocations);
-    CHECK(ledger_agrees(t->arena));
 }
 
 static struct traffic run_traffic(uint64_t seed, int fail_at, int skip_wait, int steps)
