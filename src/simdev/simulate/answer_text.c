@@ -430,7 +430,9 @@ static void add_framework(cJSON *notes, const struct cs_sim_outcome *result)
     if (begins_with(result->framework, "MLX "))
         add_note(notes,
                  "MLX keeps freed memory for later, up to the size of the GPU. The allocated "
-                 "peak shows the memory that the program needs.");
+                 "peak shows the memory that the program needs. MLX frees memory when the GPU's work "
+                 "ends, so that peak varies from run to run, most on a busy computer. To make one "
+                 "run after the other: --jobs 1");
     if (!*result->framework)
         add_note(notes,
                  "Allocated and reserved peaks are unknown, because no framework reported them.");
