@@ -135,7 +135,8 @@ class Jax:
             stats = device.memory_stats() or {}
             if stats.get("peak_bytes_in_use", 0) > (self.peaks or {}).get("allocated", 0):
                 self.peaks = {"framework": "JAX " + jax.__version__, "device": device.id, "holds": True, "failed": 0, "allocated": stats["peak_bytes_in_use"],
-                              "reserved": stats.get("peak_pool_bytes", stats.get("peak_bytes_reserved", -1))}
+                              "reserved": stats.get("peak_pool_bytes", stats.get("peak_bytes_reserved", -1)),
+                              "limit": stats.get("bytes_limit", 0)}
 
     def report(self):
         return self.peaks
@@ -215,6 +216,8 @@ def write():
     if peaks is None and "mlx.core" in sys.modules:
         peaks = guarded(MLX.report)
     if peaks is not None:
+        # Frameworks with a limit of their own fail without a refusal of the GPU. Python keeps the exception that ended the program.
+        peaks["exhausted"] = "RESOURCE_EXHAUSTED" in str(getattr(sys, "last_value", ""))
         with open(f"{place}.{os.getpid()}.json", "w", encoding="utf-8") as file:
             json.dump(peaks, file)
     return True

@@ -34,7 +34,11 @@ static void put_count(struct cs_text *list, int64_t count, const char *one, cons
 static void put_failure(const struct cs_sim_outcome *result, struct cs_text *text)
 {
     char bytes[CS_BYTES_TEXT];
-    if (cs_sim_outcome_out_of_memory(result))
+    if (cs_sim_outcome_out_of_memory(result) && result->exhausted)
+        cs_text_put(text, "Out of memory: the program needs more than the %s that %s may use.",
+                    result->limit > 0 ? cs_table_bytes_text(bytes, result->limit) : "memory",
+                    result->framework);
+    else if (cs_sim_outcome_out_of_memory(result))
         cs_text_put(
             text,
             "Out of memory: the last failed allocation was short by %s. The figures end there.",
@@ -62,7 +66,8 @@ static int64_t need_of(const struct cs_sim_pair *pair, enum cs_side side)
 {
     const struct cs_sim_outcome *base = cs_sim_pair_base(pair, side);
     const int64_t absurd = (int64_t)1 << 42;
-    return cs_sim_outcome_ran(base) && base->needed < absurd ? cs_sim_outcome_need(base) : 0;
+    const int64_t need = cs_sim_outcome_need(base);
+    return cs_sim_outcome_ran(base) && need < absurd ? need : 0;
 }
 
 /* Puts the memory that the program takes if there is enough, after `before`. Puts nothing if that
@@ -117,11 +122,15 @@ void cs_sim_answer_verdict(const struct cs_sim_program *program, const struct cs
                            enum cs_side side, struct cs_text *text)
 {
     const struct cs_sim_outcome *result = &pair->run[side].result;
+    char bytes[CS_BYTES_TEXT];
     if (cs_sim_outcome_stopped(result))
         cs_text_put(text, "Stopped by signal %d. Until then: ", result->status - 128);
-    if (!cs_sim_outcome_ran(result))
+    if (!cs_sim_outcome_ran(result)) {
         put_failure(result, text);
-    else if (!result->used)
+        if (result->exhausted && pair->base[side].name && need_of(pair, side) > 0)
+            cs_text_put(text, " With enough memory it takes %s.",
+                        cs_table_bytes_text(bytes, need_of(pair, side)));
+    } else if (!result->used)
         cs_text_put(text, "Ended without a call of CUDA, so there are no figures.");
     else if (!cs_sim_outcome_used_gpu(result))
         put_unused(result, text);
@@ -428,11 +437,12 @@ static void add_framework(cJSON *notes, const struct cs_sim_outcome *result)
                  "shows the memory that the program needs. To switch that off: "
                  "XLA_PYTHON_CLIENT_PREALLOCATE=false");
     if (begins_with(result->framework, "MLX "))
-        add_note(notes,
-                 "MLX keeps freed memory for later, up to the size of the GPU. The allocated "
-                 "peak shows the memory that the program needs. MLX frees memory when the GPU's work "
-                 "ends, so that peak varies from run to run, most on a busy computer. To make one "
-                 "run after the other: --jobs 1");
+        add_note(
+            notes,
+            "MLX keeps freed memory for later, up to the size of the GPU. The allocated "
+            "peak shows the memory that the program needs. MLX frees memory when the GPU's work "
+            "ends, so that peak varies from run to run, most on a busy computer. To make one "
+            "run after the other: --jobs 1");
     if (!*result->framework)
         add_note(notes,
                  "Allocated and reserved peaks are unknown, because no framework reported them.");

@@ -201,7 +201,8 @@ static size_t list_repeated(struct cs_sim_pair *pair, size_t pairs, struct cs_si
     for (size_t i = 0; i < CS_SIDES * pairs; i++) {
         struct cs_sim_pair *of = &pair[i / CS_SIDES];
         const enum cs_side side = (enum cs_side)(i % CS_SIDES);
-        if (!of->chosen[side] || of->run[side].result.refused == 0)
+        const struct cs_sim_outcome *result = &of->run[side].result;
+        if (!of->chosen[side] || (result->refused == 0 && !cs_sim_outcome_out_of_memory(result)))
             continue;
         of->base[side] = run_of(of, side, names[side], plenty, false);
         run[runs++] = &of->base[side];

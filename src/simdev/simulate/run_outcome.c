@@ -164,6 +164,8 @@ static void take_framework(struct cs_sim_outcome *result)
     result->reserved = number_of(peaks, "reserved");
     result->retries = number_of(peaks, "retries");
     result->failed = number_of(peaks, "failed");
+    result->exhausted = cJSON_IsTrue(cs_json_at(peaks, "exhausted"));
+    result->limit = cs_json_whole_at(peaks, "limit", 0);
     const int64_t taken = result->reserved >= 0 ? result->reserved : result->device_peak;
     if (cJSON_IsTrue(cs_json_at(peaks, "holds")) && result->allocated >= 0 &&
         taken > result->allocated && taken <= result->device_peak)
@@ -239,7 +241,7 @@ bool cs_sim_outcome_stopped(const struct cs_sim_outcome *result)
 
 bool cs_sim_outcome_out_of_memory(const struct cs_sim_outcome *result)
 {
-    return !cs_sim_outcome_ran(result) && result->refused > 0;
+    return !cs_sim_outcome_ran(result) && (result->refused > 0 || result->exhausted);
 }
 
 int64_t cs_sim_outcome_failures(const struct cs_sim_outcome *result)

@@ -101,6 +101,8 @@ struct cs_sim_outcome {
     int64_t untiled_ns, predicted_ns;           /* of all calls, lower ends of the predicted time */
     int64_t untiled_most_ns, predicted_most_ns; /* upper ends */
     struct cJSON *work;                         /* of cs_sim_work_read */
+    bool exhausted;                             /* the framework's own limit ended the program */
+    int64_t limit;                              /* of the framework, in bytes; 0: not known */
 
     /* The smallest capacities, with the context, that cs_sim_pairs_smallest found. On the
      * first the program runs. On the second it also has the engines that it has with memory to
@@ -121,7 +123,8 @@ const char *cs_planning_version(const char *planning);
 bool cs_sim_outcome_ran(const struct cs_sim_outcome *result);
 /* True if it used the device and was ended by SIGTERM or SIGINT, as servers are. */
 bool cs_sim_outcome_stopped(const struct cs_sim_outcome *result);
-/* True if it failed, and the device had refused an allocation. */
+/* True if it failed, and the device had refused an allocation or the framework's limit was reached.
+ */
 bool cs_sim_outcome_out_of_memory(const struct cs_sim_outcome *result);
 
 /* True if it failed or did not use the device, for another reason than lack of memory. */

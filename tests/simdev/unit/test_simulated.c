@@ -83,6 +83,11 @@ static void each_end_of_a_run_has_its_verdict_and_answer(void)
         /* 95 % of the memory. */
         {{NEEDS(1020054710)}, calm, CS_SIM_FIT_YES, "The GPU has 1024 MiB"},
         {{NEEDS(1020054711)}, calm, CS_SIM_FIT_MAY_FAIL, "fragmentation"},
+        /* The framework's own limit. */
+        {{USED, .status = 1, .exhausted = true, .limit = 536870912, .framework = "JAX 0.10.2"},
+         "Out of memory: the program needs more than the 512 MiB that JAX 0.10.2 may use.",
+         CS_SIM_FIT_NO,
+         "No. Out of memory: the program needs more than the 512 MiB"},
         /* Memory that a framework took and did not use. */
         {{NEEDS(1073741824), .held = 536870912, .framework = "JAX 0.10.2"},
          calm,
