@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# Convolutions are tiled only at the program's peak (docs/memory.md). The quick part imitates PyTorch's allocator
+# (tests/support/clients/torch). The long one runs PyTorch's own, if FRAMEWORK's environment is installed.
+load helper
+
+CHEAP="threshold=0;price=100000;lanes=1"
+
+# level WORD...: the imitation's program, with the library. Its results are right and its reports complete.
+level()
+{
+    CONVSHIM_CONFIG="$CHEAP${OPTIONS:+;$OPTIONS}" shimmed "$CLIENTS/level" "$@"
+    [ "$status" = 0 ] || fail "level $*: $(tail -n 3 shimmed.out shimmed.err)"
+    grep -q '^right, .*, reports complete$' shimmed.out || fail "level $*: $(cat shimmed.out)"
+    expect_no_violation shimmed
+}
+
+peaks() { sed -n 's/^right, peaks \(.*\), reports.*/\1/p' shimmed.out; }
+
+# expect_ways UNTILED TILED WORD...: so many calls run untiled below the peak, and so many as tiles. The peaks are those
+# of a run without scratch, which tiles every call.
+expect_ways()
+{
+    local untiled=$1 tiled=$2 with
+    shift 2
+    level "$@"
+    expect_equal "calls untiled below the peak: $*" "$(not_tiled_because ROOM)" "$untiled"
+    expect_equal "tiled calls: $*" "$(counted tiled)" "$tiled"
+    with=$(peaks)
+    rm -f shimmed.*.summary
+    level refuse "$@"
+    expect_equal "calls untiled without scratch: $*" "$(not_tiled_because ROOM)" 0
+    expect_equal "peaks: $*" "$with" "$(peaks)"
+    rm -f shimmed.*.summary
+}
+
+# bats test_tags=quick
+@test "below the peak untiled, at the peak as planned, in both APIs" {
+    expect_ways 3 0 peak 40 run 3
+    expect_ways 0 2 hold 40 run 2
+    expect_ways 2 1 graph run 1 peak 40 run 2
+}
+
+# bats test_tags=quick
+@test "doubts: several streams, refused scratch, memory that was returned" {
+    expect_ways 2 2 graph peak 40 run 2 stream run 2
+    expect_ways 0 2 graph peak 40 refuse run 2
+    expect_ways 0 2 graph peak 40 empty run 2
+}
+
+@test "CONVSHIM=0: the reports pass" {
+    CONVSHIM=0 shimmed "$CLIENTS/level" peak 40 run 1
+    expect_equal "status" "$status" 0
+    grep -q 'reports complete$' shimmed.out || fail "$(cat shimmed.out)"
+}
+
+@test "memory: a size that suffices leaves every call untiled" {
+    OPTIONS=memory=200MiB level graph hold 40 run 2
+    expect_equal "tiled calls" "$(counted tiled)" 0
+    rm -f shimmed.*.summary
+    OPTIONS=memory=card level graph hold 40 run 2
+    expect_equal "tiled calls" "$(counted tiled)" 0
+    rm -f shimmed.*.summary
+    OPTIONS=memory=50MiB level graph hold 40 run 2
+    expect_equal "tiled calls" "$(counted tiled)" 2
+}
