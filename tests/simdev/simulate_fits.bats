@@ -24,10 +24,11 @@ END
     simulate --fits "$with" --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_line simulate.out '^does it fit in [0-9.]+ MiB\?$'
-    expect_line simulate.out '^without     No: needs [0-9.]+ MiB with the context of [0-9.]+ MiB\. The GPU has [0-9.]+ MiB, [0-9.]+ [KM]iB too little\.$'
+    # The program takes other engines if a workspace cannot be allocated, so it runs.
+    expect_line simulate.out '^without     May fail\. Runs under memory pressure: .* With enough memory it takes [0-9.]+ MiB\. Fragmentation '
     expect_line simulate.out '^with        May fail: needs ([0-9.]+ MiB) with the context of [0-9.]+ MiB\. The GPU has ([0-9.]+ MiB), 0 B spare\. Above 95 %'
     simulate --fits "$with" --only without -- "$APPS/vae_decoder" "${decoder[@]}"
-    expect_status 1
+    expect_status 0
     simulate --fits 1MiB --workspace 4MiB --format json -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 1
     python3 -c 'import json; run = json.load(open("simulate.out")); assert run["with"]["fits"] is False and run["with"]["answer"] == "no" and "too little" in run["with"]["fits_why"], run["with"]["fits_why"]' ||
