@@ -13,7 +13,9 @@ the size of a configuration whose plan exists | others late rebuild
 another device of the same model | plan others device others rebuild
 another process, with other calls before | plan save kept | others load kept rebuild
 a forked process | plan save kept | fork others load kept rebuild
-a plan through JSON | plan others json"
+a plan through JSON | plan others json
+a thread without a context | plan save kept | thread load kept rebuild
+a list's entry, after its configuration | config others handle list"
 
 # stored CONFIG: every row, under these options.
 stored()
@@ -64,6 +66,33 @@ INI
 @test "a stored size is enough after more shapes than the library remembers" {
     rows="forgotten | plan others shapes rebuild"
     stored ""
+}
+
+# random OPTIONS SEQUENCES: random sequences of plans, queries, threads, forks, JSON and legacy calls, in several processes.
+random()
+{
+    rm -rf table
+    mkdir table
+    CONVSHIM_SUMMARY=off SIMDEV_MODE=account SIMDEV_DEVICES=2 CONVSHIM_CONFIG=$1 \
+        shimmed "$CLIENTS/frameworks/stored_random" table "$LOAD" "$2"
+    planned_by_cudnn shimmed || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
+    [ "$status" = 0 ] || fail "options \"$1\": $(grep -h FAULT shimmed.out)"
+    expect_no_violation shimmed
+}
+
+# bats test_tags=quick
+@test "no size changes in random sequences of all ways to plan and run" {
+    random "" 12
+}
+
+@test "no size changes in many random sequences, with options and measured constants" {
+    local sequences=$((LOAD >= 100 ? 20000 : 2 * LOAD))
+    mkdir -p cache/convshim
+    echo '{"convshim_ladder": 1, "gpu": "NVIDIA H200", "kernel_us": 40, "lane_gain": 0.9}' >cache/convshim/NVIDIA-H200.json
+    random "" "$sequences"
+    random "price=100" "$((sequences / 4 + 1))"
+    random "workspace=24MiB;max_slowdown=off" "$((sequences / 4 + 1))"
+    XDG_CACHE_HOME=$PWD/cache random "" "$((sequences / 4 + 1))"
 }
 
 # jax_run ORDER...: one process of JAX with the cache of this test.

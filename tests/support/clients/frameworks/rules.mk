@@ -1,6 +1,6 @@
 # One program per framework, in the order of calls that the framework issues. Those that load cuDNN and look its
 # functions up do so here too.
-framework_linked    := stored pytorch_v8 pytorch_v7 opencv dlib ctranslate2 cupy13
+framework_linked    := stored stored_random pytorch_v8 pytorch_v7 opencv dlib ctranslate2 cupy13
 framework_looked_up := xla tensorflow onnxruntime paddle julia_legacy
 framework_share     := session legacy graph
 framework_obj       := $(B)/obj/tests/support/clients/frameworks
@@ -17,7 +17,7 @@ $(framework_obj)/looked_up/client.o: tests/support/apps/client.c $(B)/flags
 
 $(addprefix $(B)/clients/frameworks/,$(framework_linked)): $(B)/clients/frameworks/%: $(framework_obj)/%.o \
     $(patsubst %,$(framework_obj)/%.o,$(framework_share)) $(addprefix $(B)/obj/tests/support/apps/,client.o values.o) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -L$(B)/simdev -lcudnn -lcudart -lm
+	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -L$(B)/simdev -lcudnn -lcudart -lm -ldl
 $(addprefix $(B)/clients/frameworks/,$(framework_looked_up)): $(B)/clients/frameworks/%: $(framework_obj)/looked_up/%.o \
     $(patsubst %,$(framework_obj)/looked_up/%.o,$(framework_share) client look_up) $(B)/obj/tests/support/apps/values.o $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -L$(B)/simdev -lcudart -lm -ldl

@@ -12,10 +12,13 @@
  *     json        writes the plan as JSON, loads it, and compares its size
  *     save FILE   writes engine, knobs and size
  *     load FILE   reads them
- *     rebuild     builds a plan from engine and knobs, and runs it in exactly the kept size
+ *     thread      creates the handle in a thread that has not called the runtime, for the next
+ * steps list        plans the first entry of a list again, which must not need more rebuild builds
+ * a plan from engine and knobs, and runs it in exactly the kept size
  *
  * Prints the sizes. Status 1: a size grew or a call failed. */
 #include "graph.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -227,6 +230,31 @@ close:
     return done;
 }
 
+static void *create_apart(void *done)
+{
+    *(bool *)done = cudnnCreate(&session.handle) == CUDNN_STATUS_SUCCESS;
+    return NULL;
+}
+
+static bool create_in_thread(void)
+{
+    pthread_t thread;
+    bool done = false;
+    return pthread_create(&thread, NULL, create_apart, &done) == 0 &&
+           pthread_join(thread, NULL) == 0 && done;
+}
+
+static bool plan_entry(void)
+{
+    struct algorithm entry;
+    cudnnBackendDescriptor_t made = NULL;
+    int64_t bytes;
+    bool done = plan(&kept_operands, OF_PLAN, &entry, &bytes, &made) &&
+                memcmp(&entry, &algorithm, sizeof entry) == 0 && compare("rebuilt", bytes);
+    plan_close(made);
+    return done;
+}
+
 static bool save(const char *path)
 {
     FILE *file = fopen(path, "wb");
@@ -258,6 +286,8 @@ static bool do_step(const char *step, int *device, char ***rest)
            : strcmp(step, "device") == 0  ? (drop_arena(), use_handle(++*device))
            : strcmp(step, "fork") == 0    ? go_on_in_child()
            : strcmp(step, "json") == 0    ? pass_json()
+           : strcmp(step, "thread") == 0  ? create_in_thread()
+           : strcmp(step, "list") == 0    ? plan_entry()
            : strcmp(step, "rebuild") == 0 ? rebuild()
                                           : false;
 }
@@ -269,7 +299,8 @@ int main(int argc, char **argv)
     describe(&kept_operands, 8, 256, 56, 256);
     for (char **rest = argv + 1; *rest;) {
         const char *step = *rest++;
-        if (strcmp(step, "fork") != 0 && !session.handle && !use_handle(device))
+        if (strcmp(step, "fork") != 0 && strcmp(step, "thread") != 0 && !session.handle &&
+            !use_handle(device))
             return 1;
         if (!do_step(step, &device, &rest)) {
             fprintf(stderr, "%s failed\n", step);

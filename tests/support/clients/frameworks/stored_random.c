@@ -1,0 +1,430 @@
+/* Random sequences of the steps by which programs plan convolutions. One table of sizes, by
+ * problem, engine and knobs, is shared by all steps and processes:
+ *
+ *     stored_random TABLE SEED SEQUENCES
+ *
+ * TABLE is a folder, in which the sizes and some plans as JSON are kept. A sequence begins with a
+ * new handle, and often in a forked process. Its steps plan an entry of a heuristics list, or an
+ * engine with knobs from the table, query a configuration, load a plan from JSON, query or run a
+ * legacy call, limit scratch, go on with another handle or device, or do the same in a thread that
+ * has never called the runtime. Plans and calls run in exactly the size of the table.
+ *
+ * Status 1: a size was different from the table's, or an execution failed. */
+#include "graph.h"
+#include "legacy.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    STEPS = 6, /* of a sequence */
+    ROWS = 4096,
+    TEXTS = 8, /* plans that are kept as JSON */
+    JSON_ROOM = 1 << 20,
+    MANY = 4 /* first entries of a list that are used */
+};
+
+static const struct problem {
+    struct layer layer;
+    enum direction direction;
+} problems[] = {
+#define LAYER(type, batch, in, out, h, w, k)                                                       \
+    {                                                                                              \
+        type, batch, in, out, {h, w}, {k, k}, {k / 2, k / 2}, {k / 2, k / 2},                      \
+        {                                                                                          \
+            1, 1                                                                                   \
+        }                                                                                          \
+    }
+    {LAYER(CUDNN_DATA_FLOAT, 8, 256, 256, 56, 56, 3), FORWARD},
+    {LAYER(CUDNN_DATA_HALF, 4, 256, 256, 112, 112, 3), FORWARD},
+    {LAYER(CUDNN_DATA_HALF, 2, 128, 128, 256, 256, 3), BACKWARD_DATA},
+    {LAYER(CUDNN_DATA_HALF, 16, 128, 128, 64, 64, 3), BACKWARD_FILTER},
+    {LAYER(CUDNN_DATA_FLOAT, 4, 64, 64, 128, 128, 5), BACKWARD_DATA},
+    {LAYER(CUDNN_DATA_FLOAT, 32, 64, 64, 28, 28, 3), FORWARD},
+};
+enum {
+    PROBLEMS = sizeof problems / sizeof *problems
+};
+
+/* A size that was reported. A legacy row has the algorithm as its engine. */
+struct row {
+    int64_t problem, legacy;
+    struct algorithm algorithm;
+    int64_t bytes;
+};
+
+static struct {
+    const char *folder;
+    uint64_t random;
+    struct row row[ROWS];
+    int rows, devices;
+    bool faulty;
+    struct session session;
+} driver;
+
+static int64_t below(int64_t count)
+{
+    driver.random = driver.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int64_t)(driver.random >> 33) % count;
+}
+
+static void path_of(const char *name, char *path, size_t size)
+{
+    snprintf(path, size, "%s/%s", driver.folder, name);
+}
+
+static void fault(const char *what, const struct row *row, int64_t bytes)
+{
+    driver.faulty = true;
+    printf("FAULT: %s: problem %lld%s, engine %lld: %lld bytes, %lld in the table\n", what,
+           (long long)row->problem, row->legacy ? " (legacy)" : "",
+           (long long)row->algorithm.engine, (long long)bytes, (long long)row->bytes);
+}
+
+/* --- the table --- */
+
+static void read_table(void)
+{
+    char path[4096];
+    path_of("table", path, sizeof path);
+    FILE *file = fopen(path, "rb");
+    driver.rows = 0;
+    if (!file)
+        return;
+    driver.rows = (int)fread(driver.row, sizeof *driver.row, ROWS, file);
+    fclose(file);
+}
+
+static void write_row(const struct row *row)
+{
+    char path[4096];
+    path_of("table", path, sizeof path);
+    FILE *file = fopen(path, "ab");
+    if (!file || fwrite(row, sizeof *row, 1, file) != 1 || fclose(file) != 0)
+        driver.faulty = true;
+}
+
+/* Compares a size with the table's, or adds it. NULL if the table is full. */
+static const struct row *check_size(const char *what, const struct row *now)
+{
+    for (int i = 0; i < driver.rows; i++) {
+        struct row *row = &driver.row[i];
+        if (row->problem != now->problem || row->legacy != now->legacy ||
+            memcmp(&row->algorithm, &now->algorithm, sizeof row->algorithm) != 0)
+            continue;
+        if (row->bytes != now->bytes)
+            fault(what, row, now->bytes);
+        return row;
+    }
+    if (driver.rows == ROWS)
+        return NULL;
+    driver.row[driver.rows] = *now;
+    write_row(now);
+    return &driver.row[driver.rows++];
+}
+
+/* A row of the backend API or the legacy API; NULL if a few draws find none. */
+static const struct row *any_row(bool legacy)
+{
+    for (int turn = 0; turn < 16 && driver.rows > 0; turn++) {
+        const struct row *row = &driver.row[below(driver.rows)];
+        if ((row->legacy != 0) == legacy)
+            return row;
+    }
+    return NULL;
+}
+
+/* --- running --- */
+
+struct memory {
+    struct operands operands;
+    void *workspace;
+};
+
+static bool allocate(const struct row *row, struct memory *memory)
+{
+    memset(memory, 0, sizeof *memory);
+    operands_shape(&problems[row->problem].layer, &memory->operands);
+    for (int role = 0; role < ROLES; role++)
+        if (!session_memory(tensor_storage_bytes(&memory->operands.tensor[role]),
+                            &memory->operands.device[role]))
+            return false;
+    return session_memory((size_t)row->bytes, &memory->workspace);
+}
+
+static void release(struct memory *memory)
+{
+    for (int role = 0; role < ROLES; role++)
+        cudaFree(memory->operands.device[role]);
+    cudaFree(memory->workspace);
+}
+
+static struct wish wish_of(const struct row *row)
+{
+    return (struct wish){problems[row->problem].direction, 1.0F, 0.0F, false, false, NULL};
+}
+
+static void run_plan(cudnnBackendDescriptor_t plan, const struct row *row)
+{
+    struct memory memory;
+    const struct wish wish = wish_of(row);
+    if (!allocate(row, &memory) ||
+        plan_run(&driver.session, plan, &memory.operands, &wish, memory.workspace) !=
+            CUDNN_STATUS_SUCCESS ||
+        cudaDeviceSynchronize() != cudaSuccess)
+        fault("the plan did not run", row, row->bytes);
+    release(&memory);
+}
+
+/* --- steps --- */
+
+/* The thread has no context, so nothing is run. */
+static _Thread_local bool only_plans;
+
+static void save_text(cudnnBackendDescriptor_t plan, const struct row *row)
+{
+    char name[32], path[4096], *text = malloc(JSON_ROOM);
+    int64_t length = 0;
+    snprintf(name, sizeof name, "plan%lld", (long long)below(TEXTS));
+    path_of(name, path, sizeof path);
+    FILE *file = text ? fopen(path, "wb") : NULL;
+    if (file &&
+        cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                                 CUDNN_TYPE_CHAR, JSON_ROOM, &length, text) == CUDNN_STATUS_SUCCESS)
+        fwrite(row, sizeof *row, 1, file), fwrite(text, 1, (size_t)length, file);
+    if (file)
+        fclose(file);
+    free(text);
+}
+
+/* A plan of a configuration: its size, and sometimes an execution or its JSON. */
+static void use_config(const char *what, cudnnBackendDescriptor_t config, int64_t problem)
+{
+    cudnnBackendDescriptor_t plan = NULL;
+    struct row now = {.problem = problem};
+    if (algorithm_of(config, &now.algorithm) != CUDNN_STATUS_SUCCESS)
+        return;
+    if (below(3) == 0 && config_size(config, &now.bytes) == CUDNN_STATUS_SUCCESS)
+        check_size("configuration", &now);
+    if (plan_open(config, driver.session.handle, &plan) == CUDNN_STATUS_SUCCESS &&
+        plan_size(plan, &now.bytes) == CUDNN_STATUS_SUCCESS) {
+        const struct row *row = check_size(what, &now);
+        if (row && !only_plans && below(2) == 0)
+            run_plan(plan, row);
+        if (row && below(8) == 0)
+            save_text(plan, row);
+    }
+    plan_close(plan);
+}
+
+static void step_list(void)
+{
+    struct graph graph = {0};
+    struct configs configs = {0};
+    struct operands operands;
+    const struct row some = {.problem = below(PROBLEMS)};
+    const struct wish wish = wish_of(&some);
+    operands_shape(&problems[some.problem].layer, &operands);
+    if (graph_open(driver.session.handle, &operands, &wish, &graph) == CUDNN_STATUS_SUCCESS &&
+        configs_ask(&graph, CUDNN_HEUR_MODE_A, &configs) == CUDNN_STATUS_SUCCESS &&
+        configs.count > 0)
+        use_config("list entry", configs.config[below(configs.count < MANY ? configs.count : MANY)],
+                   some.problem);
+    configs_close(&configs);
+    graph_close(&graph);
+}
+
+static void step_own(void)
+{
+    struct graph graph = {0};
+    struct operands operands;
+    cudnnBackendDescriptor_t config = NULL;
+    const struct row *row = any_row(false);
+    if (!row)
+        return;
+    const struct wish wish = wish_of(row);
+    operands_shape(&problems[row->problem].layer, &operands);
+    if (graph_open(driver.session.handle, &operands, &wish, &graph) == CUDNN_STATUS_SUCCESS &&
+        algorithm_config(&row->algorithm, &graph, &config) == CUDNN_STATUS_SUCCESS)
+        use_config("own plan", config, row->problem);
+    plan_close(config);
+    graph_close(&graph);
+}
+
+static void step_load(void)
+{
+    char name[32], path[4096], *text = malloc(JSON_ROOM);
+    cudnnBackendDescriptor_t plan = NULL;
+    struct row row;
+    int64_t length = 0, bytes = 0;
+    snprintf(name, sizeof name, "plan%lld", (long long)below(TEXTS));
+    path_of(name, path, sizeof path);
+    FILE *file = text ? fopen(path, "rb") : NULL;
+    if (file && fread(&row, sizeof row, 1, file) == 1)
+        length = (int64_t)fread(text, 1, JSON_ROOM, file);
+    if (file)
+        fclose(file);
+    if (length > 0 &&
+        cudnnBackendCreateDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &plan) ==
+            CUDNN_STATUS_SUCCESS &&
+        cudnnBackendSetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
+                                 &driver.session.handle) == CUDNN_STATUS_SUCCESS &&
+        cudnnBackendSetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                                 CUDNN_TYPE_CHAR, length, text) == CUDNN_STATUS_SUCCESS &&
+        cudnnBackendFinalize(plan) == CUDNN_STATUS_SUCCESS &&
+        plan_size(plan, &bytes) == CUDNN_STATUS_SUCCESS) {
+        if (bytes != row.bytes)
+            fault("JSON", &row, bytes);
+        if (!only_plans)
+            run_plan(plan, &row);
+        if (below(2) == 0)
+            save_text(plan, &row);
+    }
+    plan_close(plan);
+    free(text);
+}
+
+static void query_legacy(const struct legacy *legacy, int64_t problem)
+{
+    struct answers answers = {0};
+    const enum direction direction = problems[problem].direction;
+    if (legacy_get(&driver.session, legacy, direction, &answers) != CUDNN_STATUS_SUCCESS)
+        return;
+    for (int i = 0; i < answers.count && i < MANY; i++) {
+        struct row now = {.problem = problem, .legacy = 1};
+        size_t bytes;
+        now.algorithm.engine = answers.row[i].algorithm;
+        if (answers.row[i].status != CUDNN_STATUS_SUCCESS ||
+            legacy_size(&driver.session, legacy, direction, answers.row[i].algorithm, &bytes) !=
+                CUDNN_STATUS_SUCCESS)
+            continue;
+        now.bytes = (int64_t)bytes;
+        check_size("legacy", &now);
+    }
+}
+
+/* A legacy row runs also in a process that has queried nothing. */
+static void step_legacy(void)
+{
+    struct legacy legacy = {0};
+    struct memory memory;
+    const struct row *row = any_row(true);
+    const struct row some = row ? *row : (struct row){.problem = below(PROBLEMS), .legacy = 1};
+    if (!allocate(&some, &memory) ||
+        legacy_open(&memory.operands, CUDNN_DEFAULT_MATH, &legacy) != CUDNN_STATUS_SUCCESS)
+        goto close;
+    if (!row || below(4) == 0)
+        query_legacy(&legacy, some.problem);
+    const struct brought brought = {(int)some.algorithm.engine, memory.workspace,
+                                    (size_t)some.bytes};
+    if (row && (legacy_run(&driver.session, &legacy, problems[some.problem].direction,
+                           &memory.operands, &brought, 1, 0) != CUDNN_STATUS_SUCCESS ||
+                cudaDeviceSynchronize() != cudaSuccess))
+        fault("the legacy call did not run", row, row->bytes);
+close:
+    legacy_close(&legacy);
+    release(&memory);
+}
+
+static void step_limit(void)
+{
+    int64_t (*limit)(int64_t) = (int64_t(*)(int64_t))dlsym(RTLD_DEFAULT, "convshim_limit");
+    if (limit)
+        limit(below(2) == 0 ? 0 : (int64_t)8 << 20);
+}
+
+static void new_handle(void)
+{
+    if (driver.session.handle && below(2) == 0)
+        cudnnDestroy(driver.session.handle);
+    if (cudnnCreate(&driver.session.handle) != CUDNN_STATUS_SUCCESS)
+        exit(1);
+}
+
+static void step_device(void)
+{
+    if (cudaSetDevice((int)below(driver.devices)) != cudaSuccess)
+        exit(1);
+    driver.session.handle = NULL;
+    new_handle();
+}
+
+static void plan_some(void)
+{
+    switch (below(3)) {
+    case 0:
+        step_list();
+        break;
+    case 1:
+        step_own();
+        break;
+    default:
+        step_load();
+    }
+}
+
+static void *plan_apart(void *unused)
+{
+    only_plans = true;
+    plan_some();
+    return unused;
+}
+
+static void step_thread(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, plan_apart, NULL) == 0)
+        pthread_join(thread, NULL);
+}
+
+static void run_sequence(void)
+{
+    static void (*const steps[])(void) = {step_list,   step_own,    step_own,   step_load,
+                                          step_legacy, step_legacy, step_limit, step_thread,
+                                          new_handle,  step_device};
+    new_handle();
+    for (int i = 0; i < STEPS && !driver.faulty; i++)
+        steps[below(sizeof steps / sizeof *steps)]();
+}
+
+/* Runs sequences in a child, which begins without a context, a handle or a decision. */
+static bool run_process(int sequences)
+{
+    int status = 0;
+    fflush(NULL);
+    const uint64_t seed = driver.random;
+    const pid_t child = fork();
+    if (child == 0) {
+        read_table();
+        if (cudaGetDeviceCount(&driver.devices) != cudaSuccess)
+            exit(1);
+        for (int i = 0; i < sequences && !driver.faulty; i++)
+            run_sequence();
+        if (driver.faulty)
+            printf("process with state %llu\n", (unsigned long long)seed);
+        exit(driver.faulty);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4)
+        return 2;
+    driver.folder = argv[1];
+    driver.random = strtoull(argv[2], NULL, 10) * 2 + 1;
+    int left = atoi(argv[3]);
+    while (left > 0) {
+        const int sequences = left < 12 ? left : 1 + (int)below(12);
+        if (!run_process(sequences))
+            return 1;
+        left -= sequences;
+        below(1);
+    }
+    read_table();
+    printf("%d sizes\n", driver.rows);
+    return driver.rows == 0;
+}
