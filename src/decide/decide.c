@@ -21,6 +21,10 @@ enum {
     SLOW = 2 /* a tiling that takes more than this multiple of the untiled time is slow */
 };
 
+/* The longest time of tiles above a workspace that the user wrote, as a multiple of the untiled
+ * time. */
+static const double SLOWEST_ABOVE = 1.5;
+
 /* The threshold in bytes. Calls that require at most this much are not tiled. A threshold that the
  * user wrote may be above the workspace. */
 static int64_t threshold_of(const struct cs_limits *limits)
@@ -108,6 +112,9 @@ static void begin_search(struct deciding *deciding)
     question->slowest = limits->max_slowdown > 0 && deciding->tiles == 0
                             ? seconds * (double)limits->max_slowdown / 1000
                             : __builtin_inf();
+    question->slowest_above = question->slowest;
+    if (question->written < INT64_MAX && question->slowest_above > SLOWEST_ABOVE * seconds)
+        question->slowest_above = SLOWEST_ABOVE * seconds;
     int64_t workspace = deciding->huge ? INT64_MAX : question->required;
     cs_probe_begin(&deciding->search, question, cs_question_untiled(question, workspace, seconds));
 }
@@ -136,8 +143,9 @@ static enum cs_status search_engines(struct deciding *deciding, struct cs_mode m
                                                  : status;
 }
 
-/* Searches all sets of tilings that the options allow. Packed copies are tried if no view fits, and
- * if cuDNN refused a view that would cost less than those that fit. */
+/* Searches all sets of tilings that the options allow. Packed copies are tried if no view fits
+ * within a workspace that the user wrote, and if cuDNN refused a view that would cost less than
+ * those that fit. */
 static enum cs_status search_all(struct deciding *deciding)
 {
     const struct cs_vendor *vendor = deciding->question.vendor;
@@ -154,8 +162,9 @@ static enum cs_status search_all(struct deciding *deciding)
         return vendor->rigid ? CS_OK : cs_search_guesses(search, mode, queries);
     }
     enum cs_status status = search_engines(deciding, mode, queries);
-    bool may_copy = limits->staging == CS_STAGING_AUTO;
-    if (status != CS_OK || !may_copy || (is_done(deciding) && !search->refused))
+    const bool may_copy = limits->staging == CS_STAGING_AUTO;
+    const bool missed = deciding->question.written < INT64_MAX && !search->found;
+    if (status != CS_OK || !may_copy || (is_done(deciding) && !search->refused && !missed))
         return status;
     const struct cs_mode copies = {.lanes = limits->lanes, .staged = true};
     return cs_search_guesses(search, copies, queries);

@@ -115,7 +115,7 @@ static double least_at_any_time(struct turns *turns, const struct cs_policy *pol
     struct cs_guess guess;
     int form;
     question.policy = policy;
-    question.slowest = __builtin_inf();
+    question.slowest = question.slowest_above = __builtin_inf();
     turns->guesser.question = &question;
     double cost = cs_forms_best(&turns->guesser, &turns->forms, &guess, &form);
     turns->guesser.question = turns->search->question;

@@ -197,6 +197,20 @@ static void first_decision_is_kept(void)
     free(cs);
 }
 
+/* Images of 1024 x 1024, which are tiled in little more time. */
+static void enlarge(struct cs_request *request)
+{
+    struct rng unused = {0};
+    for (int i = 0; i < CS_OPERANDS; i++) {
+        struct cs_tensor *tensor = &request->problem.tensor[i];
+        if (i != CS_FILTER)
+            tensor->dims[CS_H] = tensor->dims[CS_W] = 1024;
+        random_strides(&unused, CHANNELS_FIRST, 2, tensor);
+    }
+    settle_operands(&request->problem);
+    request->required = workspace_of(&request->problem);
+}
+
 /* No tile of the vendor needs as little as the limit. */
 static void tiled_plan_above_its_limit_is_refused_only_if_asked(void)
 {
@@ -207,7 +221,9 @@ static void tiled_plan_above_its_limit_is_refused_only_if_asked(void)
         struct cs_request request = ordinary();
         cs->config.untileable = (int)options[i];
         cs->limits.workspace = 1;
+        cs->limits.price = 15000;
         request.source = CS_SOURCE_LISTED;
+        enlarge(&request);
         struct cs_verdict verdict = cs_flow_prepare(cs, &request, &vendor);
         bool refused = options[i] == CS_UNTILEABLE_REFUSE;
         CHECK_INT(verdict.refused, refused);
