@@ -8,6 +8,7 @@ import argparse
 import ctypes
 import hashlib
 import json
+import shutil
 import statistics
 import sys
 import threading
@@ -16,7 +17,8 @@ import time
 import torch
 
 DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
-MODES = ("eager", "graph")
+MODES = ("eager", "graph", "compile", "benchmark", "streams")
+CALLS = 5  # the first ones, each timed by the host
 
 
 class Inference:
@@ -125,6 +127,34 @@ def captured(step):
     return Replay()
 
 
+class TwoStreams:
+    """The step on two streams in turn, without waiting in between."""
+
+    def __init__(self, step):
+        self.step, self.streams = step, [torch.cuda.Stream(), torch.cuda.Stream()]
+
+    def run(self, update=False):
+        for stream in self.streams:
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                result = self.step.run(update=update)
+            torch.cuda.current_stream().wait_stream(stream)
+        return result
+
+
+def in_mode(step, mode):
+    """The step as a program of this mode runs it."""
+    if mode == "graph":
+        return captured(step)
+    if mode == "streams":
+        return TwoStreams(step)
+    if mode == "compile":
+        # Inductor needs a C compiler on this machine.
+        step.model = torch.compile(step.model, backend="inductor" if shutil.which("gcc") else "aot_eager")
+    torch.backends.cudnn.benchmark = mode == "benchmark"
+    return step
+
+
 def times_ms(step, iterations):
     """The time of each call, by events on the device; and of the host for one call, without waiting."""
     times, host = [], []
@@ -149,15 +179,16 @@ def measure_case(record, build, options):
     torch.cuda.reset_peak_memory_stats()
     record["device_base"] = DevicePeak.used()
     with DevicePeak(record["mode"] == "eager") as peak:
-        if record["mode"] == "graph":
-            step = captured(step)
-        start = time.perf_counter()
-        first = step.run(update=False)
-        torch.cuda.synchronize()
-        record["ms_first"] = (time.perf_counter() - start) * 1000
-        record["checksum"] = digest(first)
-        del first
-        record["repeatable"] = record["checksum"] == digest(step.run(update=False))
+        step = in_mode(step, record["mode"])
+        record["ms_calls"], digests = [], []
+        for _ in range(CALLS):
+            start = time.perf_counter()
+            result = step.run(update=False)
+            torch.cuda.synchronize()
+            record["ms_calls"].append((time.perf_counter() - start) * 1000)
+            digests += [digest(result)] if len(digests) < 2 else []
+            del result
+        record["checksum"], record["repeatable"] = digests[0], digests[0] == digests[1]
         start = time.perf_counter()
         for i in range(100):  # an idle GPU has low clocks
             if i >= options.warmup and time.perf_counter() > start + 0.2:

@@ -33,7 +33,7 @@ class Machine:
         self.folder = tempfile.mkdtemp(prefix="bare-")
         self.out = os.path.join(self.folder, "out")
         self.root = os.path.join(self.folder, "convshim")
-        for pattern in ("scripts/gpu-suite", "tests/gpu/*.py", "tests/gpu/*.csv"):
+        for pattern in ("scripts/gpu-suite", "tests/gpu/*.py", "tests/gpu/*.csv", "tests/gpu/*.json"):
             for path in glob.glob(os.path.join(ROOT, pattern)):
                 self.carry(path, os.path.relpath(path, ROOT))
         for path in glob.glob(os.path.join(BUILD, "gpu", "*convshim*")):
@@ -113,10 +113,10 @@ def table(results, title):
 
 @test
 def every_part_ends_with_figures():
-    parts = ["facts", "verify", "layers"] + (["captures", "programs", "graph"] if has("torch") else []) + (["jax"] if has("jax") else [])
+    parts = ["facts", "verify", "layers"] + (["captures", "graph", "programs", "memory", "pressure", "modes", "runtime"] if has("torch") else []) + (["jax"] if has("jax") else [])
     with Machine() as machine:
         # The simulated device is slower than a GPU.
-        machine.edit('suite.verify("verify", [], 60, 100)', 'suite.verify("verify", [], 200, 300)')
+        machine.edit('suite.verify("verify", [], 25, 60)', 'suite.verify("verify", [], 200, 300)')
         status, _, err = machine.run("--quick", "--minutes", "20", "--only", ",".join(parts))
         results = machine.results()
     assert results["complete"] and results["facts"]["simulated"], err
@@ -133,9 +133,11 @@ def every_part_ends_with_figures():
         assert all(row[:3] == row[3:] for row in rows.values()), "the library changes what a capture allows"
     if "programs" in parts:
         rows = table(results, "Programs")
-        wanted = ["resnet50", "unet-b128", "unet3d", "vae", "vae, CUDA graph", "vae3d"] + (["jax"] if "jax" in parts else [])
-        same(sorted({row[0] for row in rows}), sorted(wanted))
-        assert all(row[3] > 0 and row[5] > 0 and row[15] > 0 for row in rows), rows
+        wanted = {"resnet50", "unet-b128", "unet3d", "vae", "vae, CUDA graph", "vae3d", "vae, two streams", "vae, cudaMallocAsync"}
+        assert wanted <= {row[0] for row in rows}, rows
+        same({row[2] for row in rows if row[0] == "unet3d"}, {"without", "without, expandable segments", "with", "with, default allocator"})
+        assert all(row[3] > 0 and row[6] > 0 and row[8] > 0 for row in rows if row[0] in wanted), rows
+        assert len(table(results, "Device memory beyond tensors")) > 5, results["notes"]
 
 
 @test
@@ -147,6 +149,26 @@ def a_part_that_raises_ends_alone():
     same(status, 1)
     assert results["complete"] and any("KeyError" in note for note in results["notes"]), results["notes"]
     same(len(table(results, "layers f16 nchw")), 4)
+
+
+@test
+def a_part_that_hangs_ends_alone():
+    hangs = {
+        "in the suite": ("def facts(suite):\n", "def facts(suite):\n    time.sleep(1000)\n"),
+        "in a child": ("def facts(suite):\n", 'def facts(suite):\n    suite.run("hang", ["sleep", "1000"], 1000)\n'),
+    }
+    for place, (before, after) in hangs.items():
+        with Machine() as machine:
+            os.symlink(shutil.which("sleep"), os.path.join(machine.path, "sleep"))
+            machine.edit(before, after)
+            start = time.monotonic()
+            status, _, _ = machine.run("--quick", "--minutes", "2", "--only", "facts,layers")
+            seconds = time.monotonic() - start
+            results = machine.results()
+        same((place, status), (place, 1))
+        assert seconds < 150, f"{place}: {seconds} s"
+        assert any(note.startswith("facts: ") for note in results["notes"]), results["notes"]
+        assert "layers-f16-nchw" in results["parts"]["layers"], results["parts"]
 
 
 @test

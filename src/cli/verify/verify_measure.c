@@ -89,6 +89,8 @@ static void add_prediction(struct cs_verified *row, const struct cs_prediction *
         return;
     cJSON_AddNumberToObject(predicted, "time_ratio",
                             prediction->ratio.least > 0 ? prediction->ratio.least : 1);
+    cJSON_AddNumberToObject(predicted, "time_ratio_most",
+                            prediction->ratio.most > 0 ? prediction->ratio.most : 1);
     cJSON_AddNumberToObject(predicted, "reported",
                             (double)(prediction->tiled_peak - prediction->floor));
 }

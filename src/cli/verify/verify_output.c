@@ -57,11 +57,11 @@ static const char *status_of(const struct cs_verified *row)
 /* --- the table --- */
 
 static const struct cs_column columns[] = {
-    {"name", "convolution", CS_CELL_TEXT},     {"text", "shape", CS_CELL_TEXT},
-    {"required", "required", CS_CELL_BYTES},   {"reported", "reported", CS_CELL_BYTES},
-    {"tiles", "tiles", CS_CELL_TEXT},          {"untiled", "untiled", CS_CELL_TIME},
-    {"with", "with convshim", CS_CELL_TIME},   {"ratio", "measured", CS_CELL_RATIO},
-    {"predicted", "predicted", CS_CELL_RATIO}, {"spread", "spread", CS_CELL_TEXT},
+    {"name", "convolution", CS_CELL_TEXT},    {"text", "shape", CS_CELL_TEXT},
+    {"required", "required", CS_CELL_BYTES},  {"reported", "reported", CS_CELL_BYTES},
+    {"tiles", "tiles", CS_CELL_TEXT},         {"untiled", "untiled", CS_CELL_TIME},
+    {"with", "with convshim", CS_CELL_TIME},  {"ratio", "measured", CS_CELL_RATIO},
+    {"predicted", "predicted", CS_CELL_TEXT}, {"spread", "spread", CS_CELL_TEXT},
     {"result", "result", CS_CELL_TEXT},
 };
 
@@ -69,6 +69,14 @@ static int64_t nanoseconds_of(const struct cs_verified *row, enum cs_verify_side
 {
     double us = cs_verified_time(row, side);
     return us > 0 ? (int64_t)(us * 1e3) : -1;
+}
+
+/* Writes both ends of the predicted time. */
+static void write_predicted(const struct cs_verified *row, char *text, size_t size)
+{
+    double least = cs_json_double(row->json, "predicted.time_ratio");
+    double most = cs_json_double(row->json, "predicted.time_ratio_most");
+    snprintf(text, size, least > 0 ? "%.2f to %.2f" : "-", least, most);
 }
 
 /* Returns the largest distance from the 10th to the 90th percentile of a run, in percent of its
@@ -87,13 +95,14 @@ static double spread_of(const struct cs_verified *row)
 
 static void add_row(struct cs_table *table, const struct cs_verified *row)
 {
-    char tiles[32] = "-", spread[32] = "-", result[64], shape[CS_PROBLEM_TEXT];
+    char tiles[32] = "-", spread[32] = "-", predicted[32], result[64], shape[CS_PROBLEM_TEXT];
     const cJSON *tiled = cs_verified_line(row, CS_VERIFY_TILED);
     const char *axis = cs_json_text(tiled, "axis");
     bool ran = row->verdict != CS_VERDICT_FAILED && row->verdict != CS_VERDICT_NOT_RUN;
     cs_site_problem_text(&row->layer->problem, shape, sizeof shape);
     if (axis)
         snprintf(tiles, sizeof tiles, "%s x %.0f", axis, cs_json_double(tiled, "tiles"));
+    write_predicted(row, predicted, sizeof predicted);
     if (ratio_of(row) > 0)
         snprintf(spread, sizeof spread, "%.0f %%", spread_of(row));
     snprintf(result, sizeof result, "%s%s%s", cs_verdict_names[row->verdict], ran ? "" : ": ",
@@ -107,7 +116,7 @@ static void add_row(struct cs_table *table, const struct cs_verified *row)
                             {.number = nanoseconds_of(row, CS_VERIFY_UNTILED)},
                             {.number = nanoseconds_of(row, CS_VERIFY_TILED)},
                             {.ratio = ratio_of(row)},
-                            {.ratio = cs_json_double(row->json, "predicted.time_ratio")},
+                            {.text = predicted},
                             {.text = spread},
                             {.text = result},
                         });

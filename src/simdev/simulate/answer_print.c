@@ -36,19 +36,13 @@ static bool was_short(const cJSON *result)
            failures[CS_WITH] > 0;
 }
 
-/* Writes "-37.0 %", or "-3.1 to +1.2 %" for a time, which has an upper end. */
-static void write_change(const cJSON *result, enum cs_figure figure, const int64_t value[CS_SIDES],
-                         char text[CS_BYTES_TEXT])
+/* Writes "-37.0 %". */
+static void write_change(const int64_t value[CS_SIDES], char text[CS_BYTES_TEXT])
 {
-    int64_t most[CS_SIDES] = {-1, -1};
     if (value[CS_WITHOUT] <= 0 || value[CS_WITH] < 0)
         return;
-    if (figure == CS_FIGURE_predicted_ns)
-        read_figure(result, CS_FIGURE_predicted_most_ns, most);
-    const int64_t *end = most[CS_WITHOUT] > 0 && most[CS_WITH] > 0 ? most : value;
-    const double a = (double)value[CS_WITH] / (double)value[CS_WITHOUT],
-                 b = (double)end[CS_WITH] / (double)end[CS_WITHOUT];
-    cs_table_change_text(text, a < b ? a : b, a < b ? b : a);
+    const double change = (double)value[CS_WITH] / (double)value[CS_WITHOUT];
+    cs_table_change_text(text, change, change);
 }
 
 bool cs_sim_figure_write(const struct cJSON *result, enum cs_figure figure,
@@ -64,7 +58,7 @@ bool cs_sim_figure_write(const struct cJSON *result, enum cs_figure figure,
     /* If memory is short, the peaks depend on the capacity: a higher one is no loss. */
     if (column.cell != CS_CELL_COUNT && !((int)figure < CS_PEAKS && was_short(result)) &&
         !cs_json_at(result, "work"))
-        write_change(result, figure, value, text->change);
+        write_change(value, text->change);
     return value[CS_WITHOUT] >= 0 || value[CS_WITH] >= 0;
 }
 

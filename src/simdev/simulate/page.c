@@ -237,7 +237,8 @@ static void put_card(const cJSON *result, enum cs_figure figure, FILE *out)
 static void put_figures(const cJSON *result, FILE *out)
 {
     static const enum cs_figure cards[] = {CS_FIGURE_allocated_peak, CS_FIGURE_device_peak,
-                                           CS_FIGURE_largest_workspace, CS_FIGURE_predicted_ns};
+                                           CS_FIGURE_largest_workspace, CS_FIGURE_predicted_ns,
+                                           CS_FIGURE_predicted_most_ns};
     fputs("<dl class=\"cards\">\n", out);
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
         put_card(result, cards[i], out);
