@@ -189,6 +189,31 @@ struct cs_summary_own {
     int64_t refused;     /* calls that found no scratch */
 };
 
+enum {
+    CS_SUMMARY_GPUS = 16,   /* most GPUs of a summary */
+    CS_SUMMARY_REASONS = 16 /* most reasons of a struct cs_summary_gpu */
+};
+
+/* Calls of one way to run. */
+struct cs_summary_way {
+    const char *id; /* "untiled", "fewer" or "planned" */
+    int64_t calls, launches;
+};
+
+/* Numbers about the memory that the program holds of one GPU, from its allocator. Bytes. */
+struct cs_summary_gpu {
+    int number;
+    int64_t without, with; /* peak of the allocated memory, without convshim and with it */
+    int64_t reserved;      /* peak of the memory that the allocator holds */
+    int64_t grown; /* times that the library's scratch made the allocator grow unexpectedly */
+    struct cs_summary_way way[3];
+    int reasons;
+    struct {
+        const char *id, *text;
+        int64_t calls;
+    } as_planned[CS_SUMMARY_REASONS]; /* calls that ran as planned, by the reason */
+};
+
 /* Data of the summary in addition to the counters. */
 struct cs_summary_head {
     const char *version; /* convshim's */
@@ -201,10 +226,15 @@ struct cs_summary_head {
     int64_t workspace; /* option workspace in bytes; < 0: auto, which is no limit */
     int64_t
         threshold; /* convolutions that require no more bytes are not tiled; <= 0: rules differ */
-    int64_t peak_without, peak_with; /* of convolutions, see cs_convolution_peak_read */
-    const char *const *rules;        /* names by index, NULL after the last; NULL: no rules */
+    int gpus;      /* 0: the program's allocator does not report its memory */
+    const struct cs_summary_gpu *gpu; /* by number, ascending */
+    int64_t peak_without, peak_with;  /* of convolutions, see cs_convolution_peak_read */
+    const char *const *rules;         /* names by index, NULL after the last; NULL: no rules */
     struct cs_summary_own own;
 };
+
+/* The GPU of the largest allocated peak with convshim. NULL: no GPU's memory is known. */
+const struct cs_summary_gpu *cs_summary_main_gpu(const struct cs_summary_head *head);
 
 /* Writes the summary into `text` like snprintf: lines that are never cut, tables aligned, sizes in
  * binary units. Returns the length. Empty (0) if the library saw no convolution. */

@@ -187,6 +187,7 @@ static void put_totals(struct cs_json *json, const struct cs_account *account,
                        const struct cs_summary_head *head)
 {
     const struct site_sums sums = add_sites(account);
+    const struct cs_summary_gpu *gpu = cs_summary_main_gpu(head);
     cs_json_line(json, 1);
     cs_json_open(json, "totals", '{');
 #define CS_TOTAL(name, merge, value) cs_json_integer(json, #name, value);
@@ -195,6 +196,46 @@ static void put_totals(struct cs_json *json, const struct cs_account *account,
     put_passed(json, account);
     put_times(json, account);
     cs_json_close(json, '}');
+}
+
+static void put_as_planned(struct cs_json *json, const struct cs_summary_gpu *gpu)
+{
+    cs_json_open(json, "as_planned", '[');
+    for (int i = 0; i < gpu->reasons; i++) {
+        cs_json_open(json, NULL, '{');
+        cs_json_string(json, "id", gpu->as_planned[i].id);
+        cs_json_string(json, "text", gpu->as_planned[i].text);
+        cs_json_integer(json, "calls", gpu->as_planned[i].calls);
+        cs_json_close(json, '}');
+    }
+    cs_json_close(json, ']');
+}
+
+static void put_gpu(struct cs_json *json, const struct cs_summary_gpu *gpu)
+{
+    cs_json_open(json, NULL, '{');
+    cs_json_integer(json, "number", gpu->number);
+    cs_json_integer(json, "allocated_without", gpu->without);
+    cs_json_integer(json, "allocated_with", gpu->with);
+    cs_json_integer(json, "reserved", gpu->reserved);
+    cs_json_integer(json, "grown", gpu->grown);
+    for (size_t i = 0; i < sizeof gpu->way / sizeof *gpu->way; i++) {
+        cs_json_open(json, gpu->way[i].id, '{');
+        cs_json_integer(json, "calls", gpu->way[i].calls);
+        cs_json_integer(json, "launches", gpu->way[i].launches);
+        cs_json_close(json, '}');
+    }
+    put_as_planned(json, gpu);
+    cs_json_close(json, '}');
+}
+
+static void put_gpus(struct cs_json *json, const struct cs_summary_head *head)
+{
+    cs_json_line(json, 1);
+    cs_json_open(json, "gpus", '[');
+    for (int i = 0; i < head->gpus; i++)
+        put_gpu(json, &head->gpu[i]);
+    cs_json_close(json, ']');
 }
 
 static void put_own(struct cs_json *json, const struct cs_summary_own *own)
@@ -412,6 +453,7 @@ void cs_summary_json(struct cs_json *json, const struct cs_account *account,
     put_process(json, process);
     put_setting(json, head, process);
     put_totals(json, account, head);
+    put_gpus(json, head);
     put_own(json, &head->own);
     put_rules(json, account, head->rules);
     cs_json_line(json, 1);

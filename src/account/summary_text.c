@@ -238,9 +238,38 @@ static void append_tables(struct cs_text *text, const struct cs_account *account
 /* --- the lines above and below -----------------------------------------------------------------
  */
 
+const struct cs_summary_gpu *cs_summary_main_gpu(const struct cs_summary_head *head)
+{
+    const struct cs_summary_gpu *most = NULL;
+    for (int i = 0; i < head->gpus; i++)
+        if (!most || head->gpu[i].with > most->with)
+            most = &head->gpu[i];
+    return most;
+}
+
+/* Appends the peaks of a GPU, from the program's allocator. `name`: its number, if there are
+ * several. */
+static void append_gpu(struct cs_text *text, const struct cs_summary_gpu *gpu, const char *name)
+{
+    char without[CS_SIZE_TEXT], with[CS_SIZE_TEXT], reserved[CS_SIZE_TEXT];
+    append_format(text, "%sallocated peak %s without convshim, %s with; reserved peak %s", name,
+                  cs_log_size_text(without, gpu->without), cs_log_size_text(with, gpu->with),
+                  cs_log_size_text(reserved, gpu->reserved));
+}
+
+static void append_gpus(struct cs_text *text, const struct cs_summary_head *head)
+{
+    for (int i = 0; i < head->gpus; i++) {
+        char name[32] = "";
+        if (head->gpus > 1)
+            snprintf(name, sizeof name, "GPU %d: ", head->gpu[i].number);
+        append_gpu(text, &head->gpu[i], name);
+    }
+}
+
 /* Appends the peak that calls of convolutions show. Other operations may hold more. */
-static void append_peak(struct cs_text *text, const struct cs_account *account,
-                        const struct cs_summary_head *head)
+static void append_convolution_peak(struct cs_text *text, const struct cs_account *account,
+                                    const struct cs_summary_head *head)
 {
     char without[CS_SIZE_TEXT], with[CS_SIZE_TEXT];
     if (head->peak_without > 0)
@@ -445,7 +474,10 @@ int cs_summary_text(const struct cs_account *account, const struct cs_summary_he
         text[0] = '\0';
     if (account->calls == 0)
         return 0;
-    append_peak(&out, account, head);
+    if (head->gpus > 0 && !only_reports(account))
+        append_gpus(&out, head);
+    else
+        append_convolution_peak(&out, account, head);
     append_result(&out, account);
     append_head(&out, head);
     append_passed(&out, account, head);

@@ -13,6 +13,7 @@
 #include "config/program.h"
 #include "config/session.h"
 #include "decide/decide.h"
+#include "level/level.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -51,6 +52,43 @@ static struct cs_summary_own arena_facts(struct cs *cs)
                                    .refused = own.refused};
 }
 
+static void read_reasons(const struct cs_level_facts *facts, struct cs_summary_gpu *gpu)
+{
+    gpu->reasons = 0;
+    for (enum cs_refusal i = CS_REFUSAL_NONE + 1; i < CS_REFUSALS; i++) {
+        if (facts->refused[i] == 0)
+            continue;
+        gpu->as_planned[gpu->reasons].id = cs_level_refusal_id(i);
+        gpu->as_planned[gpu->reasons].text = cs_level_refusal_text(i);
+        gpu->as_planned[gpu->reasons++].calls = facts->refused[i];
+    }
+}
+
+/* Adds what the program's allocator has reported of each GPU to the head. The account's lock is
+ * held. */
+static void read_levels(struct cs_summary_head *head)
+{
+    static const char *const ways[CS_WAYS] = {"untiled", "fewer", "planned"};
+    static struct cs_summary_gpu gpu[CS_SUMMARY_GPUS];
+    struct cs_level_facts facts;
+    int gpus = 0;
+    for (int device = 0; device < CS_LEVEL_DEVICES && gpus < CS_SUMMARY_GPUS; device++) {
+        if (!cs_level_facts(&cs_levels, device, &facts))
+            continue;
+        gpu[gpus] = (struct cs_summary_gpu){.number = device,
+                                            .without = facts.without,
+                                            .with = facts.allocated,
+                                            .reserved = facts.reserved,
+                                            .grown = facts.grown};
+        for (int way = 0; way < CS_WAYS; way++)
+            gpu[gpus].way[way] =
+                (struct cs_summary_way){ways[way], facts.calls[way], facts.launches[way]};
+        read_reasons(&facts, &gpu[gpus++]);
+    }
+    head->gpu = gpu;
+    head->gpus = gpus;
+}
+
 /* Facts about the loaded libraries. */
 struct loaded {
     char vendor[CS_VENDOR_NAME], bypass[BYPASS_BYTES];
@@ -62,7 +100,7 @@ static void read_loader(const struct cs_host *host, struct loaded *loaded)
     host->version(loaded->vendor, sizeof loaded->vendor);
 }
 
-/* The head of a summary without the rules' names, which need the account's lock. */
+/* The head of a summary without the rules' names and the levels, which need the account's lock. */
 static struct cs_summary_head head_of(struct cs *cs, const struct loaded *loaded)
 {
     struct cs_summary_head head = {.version = CS_VERSION,
@@ -208,6 +246,7 @@ static void write_summary(struct cs *cs, enum cs_moment moment)
     struct cs_summary_head head = head_of(cs, &loaded);
     cs_lock(&cs->account.lock); /* other threads may still be running */
     head.rules = rule_names(&cs->rules);
+    read_levels(&head);
     write_json(cs, &head, moment);
     if (moment != CS_MOMENT_RUNNING) {
         cs->reported = cs->account.calls;
@@ -254,6 +293,7 @@ size_t cs_ending_text(struct cs *cs, char *at, size_t size)
     struct cs_summary_head head = head_of(cs, &loaded);
     cs_lock(&cs->account.lock);
     head.rules = rule_names(&cs->rules);
+    read_levels(&head);
     write_object(cs, &head, append_text, &text);
     cs_unlock(&cs->account.lock);
     if (size > 0)

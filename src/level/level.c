@@ -275,6 +275,17 @@ bool cs_level_facts(struct cs_levels *levels, int device, struct cs_level_facts 
     return true;
 }
 
+const char *cs_level_refusal_id(enum cs_refusal refusal)
+{
+    static const char *const ids[CS_REFUSALS] = {
+        "",
+#define CS_REFUSAL(id, text) #id,
+#include "level/refusals.def"
+#undef CS_REFUSAL
+    };
+    return refusal > CS_REFUSAL_NONE && refusal < CS_REFUSALS ? ids[refusal] : "";
+}
+
 const char *cs_level_refusal_text(enum cs_refusal refusal)
 {
     static const char *const texts[CS_REFUSALS] = {

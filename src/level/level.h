@@ -123,8 +123,10 @@ void cs_level_count(struct cs_levels *levels, int device, enum cs_level_way way,
  * in a thread that holds no lock. */
 bool cs_level_facts(struct cs_levels *levels, int device, struct cs_level_facts *facts_p);
 
-/* Returns the text of a refusal. "" outside the list and for CS_REFUSAL_NONE. */
+/* Return the text of a refusal, and its id ("PEAK"). "" outside the list and for CS_REFUSAL_NONE.
+ */
 const char *cs_level_refusal_text(enum cs_refusal refusal);
+const char *cs_level_refusal_id(enum cs_refusal refusal);
 
 /* Takes the locks before a fork, and releases them after it. */
 void cs_level_fork(struct cs_levels *levels, bool before);

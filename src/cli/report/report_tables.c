@@ -73,7 +73,10 @@ static void fill_conclusion(struct cs_report *report)
              cs_json_whole_at(all, "totals.tiled", 0), cs_json_whole_at(all, "totals.calls", 0),
              cs_json_whole_at(all, "totals.extra_launches", 0), one ? " " : "",
              one ? cs_json_text_at(all, "advice", "") : "");
-    if (cs_json_double(all, "totals.peak_without") > 0)
+    if (!possible && cs_json_double(all, "totals.allocated_without") > 0)
+        add_saved(table, "allocated", "allocated peak", all, "totals.allocated_without",
+                  "totals.allocated_with");
+    else if (cs_json_double(all, "totals.peak_without") > 0)
         add_saved(table, "peak",
                   possible ? "peak of convolutions if policy = fit" : "peak of convolutions", all,
                   "totals.peak_without", "totals.peak_with");

@@ -56,7 +56,10 @@ const struct cs_cli_command *const cs_cli_command_status = &command;
     COLUMN("possible_max", NULL, CS_CELL_BYTES, "totals.possible_max")                             \
     COLUMN("own_peak", "own scratch", CS_CELL_BYTES, "own.peak")                                   \
     COLUMN("age_seconds", "age", CS_CELL_COUNT, NULL)                                              \
-    COLUMN("workspace", NULL, CS_CELL_TEXT, "config.options.workspace")
+    COLUMN("workspace", NULL, CS_CELL_TEXT, "config.options.workspace")                            \
+    COLUMN("allocated_without", NULL, CS_CELL_BYTES, "totals.allocated_without")                   \
+    COLUMN("allocated_with", NULL, CS_CELL_BYTES, "totals.allocated_with")                         \
+    COLUMN("reserved", NULL, CS_CELL_BYTES, "totals.reserved")
 
 static const struct cs_column columns[] = {
 #define COLUMN(name, title, cell, way) {name, title, cell},
@@ -73,6 +76,8 @@ enum {
     COLUMNS = sizeof columns / sizeof *columns,
     PROGRAM = 1,
     RUNNING = 2,
+    PEAK_WITHOUT = 7,
+    PEAK_WITH = 8,
     REPORTED = 10,
     AGE = 13
 };
@@ -106,16 +111,29 @@ static const char *reported_text(char text[64], const cJSON *run)
     return text;
 }
 
+/* Shows the program's allocated peak if its allocator reports it, otherwise the peak of
+ * convolutions. */
+static void show_peak(struct cs_value *cell, char text[CS_BYTES_TEXT], const cJSON *run,
+                      const char *allocated)
+{
+    const int64_t bytes = cs_json_whole_at(run, allocated, 0);
+    if (bytes > 0)
+        cell->shown = cs_table_bytes_text(text, bytes);
+}
+
 static void add_row(struct cs_table *table, const cJSON *run)
 {
     const char *script = cs_json_text_at(run, "process.script", "");
     const int64_t lasted = seconds_since(cs_json_whole_at(run, "process.start_ms", 0)),
                   age = seconds_since(cs_json_whole_at(run, "process.end_ms", 0));
     char running[CS_BYTES_TEXT], old[CS_BYTES_TEXT], name[160], reported[64];
+    char without[CS_BYTES_TEXT], with[CS_BYTES_TEXT];
     struct cs_value row[COLUMNS];
     cs_summary_row(run, columns, ways, COLUMNS, row);
     snprintf(name, sizeof name, "%.80s%s%.70s", cs_json_text_at(run, "process.program", ""),
              *script ? " " : "", script);
+    show_peak(&row[PEAK_WITHOUT], without, run, "totals.allocated_without");
+    show_peak(&row[PEAK_WITH], with, run, "totals.allocated_with");
     row[PROGRAM] = (struct cs_value){.text = name};
     row[RUNNING] = (struct cs_value){.number = lasted, .shown = clock_text(running, lasted)};
     row[AGE] = (struct cs_value){.number = age, .shown = clock_text(old, age)};

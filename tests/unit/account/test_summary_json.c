@@ -41,6 +41,15 @@ static const char *option(void *ctx, int index, char *out, size_t size)
 
 static const char *const rules[] = {"first", "second", NULL};
 
+static const struct cs_summary_gpu gpus[] = {
+    {.number = 1,
+     .without = 30LL << 30,
+     .with = 20LL << 30,
+     .reserved = 21LL << 30,
+     .way = {{"untiled", 40, 40}, {"fewer", 2, 4}, {"planned", 5, 60}},
+     .reasons = 1,
+     .as_planned = {{"PEAK", "at the peak", 5}}}};
+
 static struct cs_summary_head head = {.version = "0.1.0",
                                       .vendor = "cuDNN 9.19.0",
                                       .policy = "fit",
@@ -50,6 +59,8 @@ static struct cs_summary_head head = {.version = "0.1.0",
                                       .peak_with = 2 << 20,
                                       .workspace = 64 << 20,
                                       .rules = rules,
+                                      .gpus = 1,
+                                      .gpu = gpus,
                                       .own = {1, 2, 3, 4, 5, 6, 7}};
 
 static struct cs_summary_process process = {.program = "decoder",
@@ -300,6 +311,9 @@ static void the_commands_read_what_is_written(void)
     cJSON *run = cs_summary_read(path, error);
     CHECK_STR(error, "");
     CHECK_INT(cs_json_whole_at(run, "totals.peak_without", -1), head.peak_without);
+    CHECK_INT(cs_json_whole_at(run, "totals.allocated_without", -1), gpus[0].without);
+    CHECK_INT(cs_json_whole_at(run, "totals.allocated_with", -1), gpus[0].with);
+    CHECK_INT(cs_json_whole_at(run, "totals.reserved", -1), gpus[0].reserved);
     CHECK_INT(cs_json_whole_at(run, "totals.possible_max", -1), facts.possible);
     CHECK_INT(cs_json_whole_at(run, "process.rank", -1), process.rank);
     CHECK_STR(cs_json_text_at(run, "config.source", ""), head.config);
