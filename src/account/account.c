@@ -355,6 +355,12 @@ void cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site
     count_call(account, site, site->possible, site->possible);
 }
 
+void cs_account_added(struct cs_account *account, int64_t least_ns, int64_t most_ns)
+{
+    add_to(&account->added_ns, least_ns);
+    add_to(&account->added_most_ns, most_ns);
+}
+
 void cs_account_fallback(struct cs_account *account, const struct cs_site_ref *site)
 {
     add_to(&account->fallbacks, 1);
@@ -379,7 +385,7 @@ void cs_account_reset(struct cs_account *account)
     account->calls = account->tiled_calls = account->fallbacks = account->failed = 0;
     account->refused = 0;
     account->launches = account->lanes = account->required_max = account->reported_max = 0;
-    account->possible_max = 0;
+    account->possible_max = account->added_ns = account->added_most_ns = 0;
     for (int i = 0; i < CS_REASONS; i++)
         account->passed[i] = 0;
     for (int i = account->sites - 1; i >= 0; i--)

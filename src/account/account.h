@@ -82,8 +82,10 @@ struct cs_account {
     _Atomic int64_t failed;      /* ended with a vendor error after their first launch */
     _Atomic int64_t
         refused; /* plans that could not be finalized, so that the application takes others */
-    _Atomic int64_t launches; /* tile launches */
-    _Atomic int64_t lanes;    /* the largest number of lanes of a call */
+    _Atomic int64_t launches;                /* tile launches */
+    _Atomic int64_t lanes;                   /* the largest number of lanes of a call */
+    _Atomic int64_t added_ns, added_most_ns; /* both ends of the predicted time that tiles add to
+                                                untiled calls */
     _Atomic int64_t passed[CS_REASONS];
 
     /* The largest facts.required, cs_site_reported and facts.possible of the sites that were
@@ -135,6 +137,9 @@ void cs_account_passed(struct cs_account *account, const struct cs_site_ref *sit
 /* Counts an execution that ran as `launches` tiles on `lanes` lanes. */
 void cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site, int64_t launches,
                       int lanes);
+
+/* Adds to both ends of the predicted time that tiles take in addition to untiled calls. */
+void cs_account_added(struct cs_account *account, int64_t least_ns, int64_t most_ns);
 
 /* Count an execution that ran on the fallback plan, and one that ended with a vendor error after
  * its first launch. */

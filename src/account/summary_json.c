@@ -142,21 +142,19 @@ static int64_t time_of(int64_t calls, int64_t ns)
     return cs_mul(calls, ns, &product) ? product : INT64_MAX;
 }
 
-/* Writes the predicted times of all calls. Those that are not tiled take the untiled time. */
+/* Writes the predicted times of all calls: untiled, and as they ran. */
 static void put_times(struct cs_json *json, const struct cs_account *account)
 {
-    int64_t untiled = 0, predicted = 0, untiled_most = 0, predicted_most = 0;
+    int64_t untiled = 0, untiled_most = 0;
     for (int i = 0; i < account->sites; i++) {
-        const struct cs_site *site = &account->site[i];
-        const struct cs_site_facts *facts = &account->facts[i];
-        int64_t calls = cs_account_site_count(site, CS_COUNT_CALLS);
-        int64_t tiled = cs_account_site_count(site, CS_COUNT_TILED);
-        raise_by(&untiled, time_of(calls, facts->untiled_ns));
-        raise_by(&predicted, time_of(calls - tiled, facts->untiled_ns));
-        raise_by(&predicted, time_of(tiled, facts->predicted_ns));
-        raise_by(&untiled_most, time_of(calls, facts->untiled_most_ns));
-        raise_by(&predicted_most, time_of(calls - tiled, facts->untiled_most_ns));
-        raise_by(&predicted_most, time_of(tiled, facts->predicted_most_ns));
+        int64_t calls = cs_account_site_count(&account->site[i], CS_COUNT_CALLS);
+        raise_by(&untiled, time_of(calls, account->facts[i].untiled_ns));
+        raise_by(&untiled_most, time_of(calls, account->facts[i].untiled_most_ns));
+    }
+    int64_t predicted = untiled, predicted_most = untiled_most;
+    if (untiled > 0) {
+        raise_by(&predicted, account->added_ns);
+        raise_by(&predicted_most, account->added_most_ns);
     }
     put_integer_or_null(json, "untiled_ns", untiled);
     put_integer_or_null(json, "predicted_ns", predicted);

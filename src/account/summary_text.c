@@ -279,20 +279,43 @@ static void append_convolution_peak(struct cs_text *text, const struct cs_accoun
             only_reports(account) ? "if policy fit is used" : "with");
 }
 
+/* Writes a time in milliseconds with one digit. In whole numbers: printf's point follows the
+ * program's locale. */
+static const char *milliseconds_text(char text[CS_SIZE_TEXT], int64_t ns)
+{
+    const int64_t tenths = (ns > 0 ? ns + 50000 : 0) / 100000;
+    snprintf(text, CS_SIZE_TEXT, "%lld.%lld", (long long)(tenths / 10), (long long)(tenths % 10));
+    return text;
+}
+
+/* Writes what tiles cost: kernels, and the predicted time of the GPU. "" if they add none. */
+static void cost_text(char text[128], const struct cs_account *account)
+{
+    char least[CS_SIZE_TEXT], most[CS_SIZE_TEXT];
+    const int64_t extra = account->launches - account->tiled_calls;
+    text[0] = '\0';
+    if (extra <= 0)
+        return;
+    int length = snprintf(text, 128, "; %lld launch%s", (long long)extra, extra == 1 ? "" : "es");
+    if (account->added_most_ns > 0)
+        length += snprintf(text + length, 128 - (size_t)length, " and %s to %s ms (predicted)",
+                           milliseconds_text(least, account->added_ns),
+                           milliseconds_text(most, account->added_most_ns));
+    snprintf(text + length, 128 - (size_t)length, " added");
+}
+
 /* Appends the result in one line. */
 static void append_result(struct cs_text *text, const struct cs_account *account)
 {
-    char required[CS_SIZE_TEXT], reported[CS_SIZE_TEXT], launches[64] = "";
+    char required[CS_SIZE_TEXT], reported[CS_SIZE_TEXT], cost[128];
     long long calls = account->calls, tiled = account->tiled_calls;
-    long long extra = account->launches - account->tiled_calls;
+    cost_text(cost, account);
     cs_log_size_text(required, account->required_max);
     cs_log_size_text(reported,
                      only_reports(account) ? account->possible_max : account->reported_max);
-    if (extra > 0)
-        snprintf(launches, sizeof launches, "; %lld launch%s added", extra, extra == 1 ? "" : "es");
     if (account->required_max == 0 && account->reported_max == 0)
         append_format(text, "no workspace required; %lld of %lld call%s tiled%s", tiled, calls,
-                      plural_of(calls), launches);
+                      plural_of(calls), cost);
     else if (only_reports(account))
         append_format(
             text,
@@ -302,7 +325,7 @@ static void append_result(struct cs_text *text, const struct cs_account *account
     else
         append_format(text,
                       "largest workspace %s without convshim, %s with; %lld of %lld call%s tiled%s",
-                      required, reported, tiled, calls, plural_of(calls), launches);
+                      required, reported, tiled, calls, plural_of(calls), cost);
 }
 
 static void append_head(struct cs_text *text, const struct cs_summary_head *head)

@@ -262,9 +262,25 @@ static struct cs_verdict record_verdict(const struct preparing *p, int64_t begin
     return verdict;
 }
 
-/* Records whether the tiles give the bits of the untiled call. */
-static void judge_bits(const struct cs_vendor *vendor, struct cs_rewrite *rewrite)
+/* Records the predicted time that the tiles add. */
+static void predict_added(const struct cs_request *request, const struct cs_vendor *vendor,
+                          struct cs_rewrite *rewrite)
 {
+    const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
+    if (!profile || rewrite->plan.shapes == 0)
+        return;
+    const struct cs_cost whole = cs_cost_untiled(&request->problem, request->required, profile);
+    const struct cs_cost tiles = cs_cost_of(&rewrite->plan, request->required, profile);
+    const struct cs_times untiled = cs_cost_times(&whole), tiled = cs_cost_times(&tiles);
+    rewrite->added_ns = nanoseconds(tiled.least) - nanoseconds(untiled.least);
+    rewrite->added_most_ns = nanoseconds(tiled.most) - nanoseconds(untiled.most);
+}
+
+/* Records whether the tiles give the bits of the untiled call, and their predicted time. */
+static void judge_tiles(const struct cs_request *request, const struct cs_vendor *vendor,
+                        struct cs_rewrite *rewrite)
+{
+    predict_added(request, vendor, rewrite);
     bool same = cs_decide_keeps_sums(&rewrite->plan);
     for (int64_t i = 0; i < rewrite->plan.shapes && vendor->keeps_bits; i++)
         same &= vendor->keeps_bits(rewrite->execution_plan[i]);
@@ -282,7 +298,7 @@ struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *reques
     cs_built_plans_fini(&p.built);
     settle_refusal(&p);
     if (p.rewrite)
-        judge_bits(vendor, p.rewrite);
+        judge_tiles(request, vendor, p.rewrite);
     return record_verdict(&p, begin);
 }
 
@@ -296,7 +312,7 @@ struct cs_rewrite *cs_flow_fewer_tiles(struct cs *cs, const struct cs_request *r
     const struct cs_decision decision = cs_decisions_get(cs, request, &built.vendor, &key);
     if (decision.reason == CS_REASON_NONE &&
         cs_build_only_tiles(&request->problem, &decision, &built, &rewrite) == CS_OK)
-        judge_bits(vendor, rewrite);
+        judge_tiles(request, vendor, rewrite);
     cs_built_plans_fini(&built);
     return rewrite;
 }
@@ -326,11 +342,13 @@ struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
                 : cs_exec_fallback(gpu);
 }
 
-/* Counts a call by its outcome, and returns the vendor's status. */
-static int count_outcome(struct cs *cs, const struct cs_verdict *verdict, struct cs_outcome outcome)
+/* Counts a call by its outcome, and returns the vendor's status. `tiles`: those that ran. */
+static int count_outcome(struct cs *cs, const struct cs_verdict *verdict,
+                         const struct cs_rewrite *tiles, struct cs_outcome outcome)
 {
     switch (outcome.ran) {
     case CS_RAN_TILES:
+        cs_account_added(&cs->account, tiles->added_ns, tiles->added_most_ns);
         cs_account_tiled(&cs->account, &verdict->site, outcome.launches, outcome.lanes);
         break;
     case CS_RAN_FALLBACK:
@@ -346,7 +364,7 @@ static int count_outcome(struct cs *cs, const struct cs_verdict *verdict, struct
 int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs_gpu *gpu,
                 const struct cs_call *call)
 {
-    return count_outcome(cs, verdict, cs_flow_try(cs, verdict, gpu, call));
+    return count_outcome(cs, verdict, verdict->rewrite, cs_flow_try(cs, verdict, gpu, call));
 }
 
 /* True if a call may run in another way than planned. */
@@ -361,20 +379,20 @@ int cs_flow_run_best(struct cs *cs, const struct cs_verdict *verdict, const stru
                      const struct cs_call *call, const struct cs_way_maker *maker)
 {
     struct cs_outcome outcome;
-    enum cs_level_way way = CS_WAY_PLANNED;
+    const struct cs_rewrite *tiles;
     const struct cs_way_call what = {.planned = verdict->rewrite,
                                      .gpu = gpu,
                                      .call = call,
                                      .required = verdict->site.required,
                                      .reported = verdict->reported,
                                      .most = verdict->most};
-    if (!has_ways(cs, verdict, call) || !cs_ways_run(cs, &what, maker, &way, &outcome))
+    if (!has_ways(cs, verdict, call) || !cs_ways_run(cs, &what, maker, &tiles, &outcome))
         return cs_flow_run(cs, verdict, gpu, call);
-    if (way == CS_WAY_UNTILED && outcome.vendor == 0) {
+    if (!tiles && outcome.vendor == 0) {
         cs_flow_pass(cs, verdict, CS_REASON_ROOM);
         return outcome.vendor;
     }
-    return count_outcome(cs, verdict, outcome);
+    return count_outcome(cs, verdict, tiles, outcome);
 }
 
 void cs_flow_watch(struct cs *cs, const struct cs_verdict *verdict, enum cs_reason reason,

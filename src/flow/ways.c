@@ -305,7 +305,7 @@ static enum cs_refusal look(struct deciding *d)
 }
 
 bool cs_ways_run(struct cs *cs, const struct cs_way_call *call, const struct cs_way_maker *maker,
-                 enum cs_level_way *way_p, struct cs_outcome *outcome_p)
+                 const struct cs_rewrite **tiles_p, struct cs_outcome *outcome_p)
 {
     struct deciding d = {
         .cs = cs, .call = call, .maker = maker, .memory = cs->host->memory, .room = {.device = -1}};
@@ -318,9 +318,10 @@ bool cs_ways_run(struct cs *cs, const struct cs_way_call *call, const struct cs_
     atomic_fetch_add(&call->planned->calls, 1);
     if (choice.way != CS_WAY_PLANNED)
         choice.why = is_captured(&d) ? CS_REFUSAL_CAPTURE : run_choice(&d, &choice, outcome_p);
-    *way_p = choice.why == CS_REFUSAL_NONE ? choice.way : CS_WAY_PLANNED;
-    const int64_t launches =
-        *way_p == CS_WAY_PLANNED ? call->planned->plan.tiles : outcome_p->launches;
-    cs_level_count(d.memory->levels, d.room.device, *way_p, launches, choice.why);
-    return *way_p != CS_WAY_PLANNED;
+    const bool ran = choice.why == CS_REFUSAL_NONE;
+    const int64_t launches = ran ? outcome_p->launches : call->planned->plan.tiles;
+    cs_level_count(d.memory->levels, d.room.device, ran ? choice.way : CS_WAY_PLANNED, launches,
+                   choice.why);
+    *tiles_p = choice.way == CS_WAY_FEWER ? between_of(&d, choice.between) : NULL;
+    return ran;
 }

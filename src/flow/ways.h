@@ -39,9 +39,9 @@ struct cs_way_call {
 };
 
 /* Runs a call untiled or with fewer tiles, if there is room. False if it has to run as planned, and
- * nothing was started. *way_p: the way that it ran. The call is counted in the level
- * (cs_level_count), not in the account. */
+ * nothing was started. *tiles_p: the tiles that ran, NULL: untiled. The call is counted in the
+ * level (cs_level_count), not in the account. */
 bool cs_ways_run(struct cs *cs, const struct cs_way_call *call, const struct cs_way_maker *maker,
-                 enum cs_level_way *way_p, struct cs_outcome *outcome_p);
+                 const struct cs_rewrite **tiles_p, struct cs_outcome *outcome_p);
 
 #endif

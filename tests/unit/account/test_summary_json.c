@@ -408,7 +408,7 @@ static void sums_are_those_of_the_sites(void)
     free(account);
 }
 
-static void the_predicted_time_counts_tiled_calls_alone_as_tiled(void)
+static void the_predicted_time_contains_what_the_tiles_that_ran_add(void)
 {
     struct cs_account *account = new_account();
     struct cs_problem problem = problem_of(2, 64, 64, 32, CS_F32);
@@ -417,11 +417,14 @@ static void the_predicted_time_counts_tiled_calls_alone_as_tiled(void)
     facts.predicted_ns = 115;
     struct cs_site_ref site = cs_account_site(account, &facts, "");
     cs_account_tiled(account, &site, 3, 1);
-    cs_account_tiled(account, &site, 3, 1);
+    cs_account_added(account, 15, 20);
+    cs_account_tiled(account, &site, 2, 1);
+    cs_account_added(account, 5, 8);
     cs_account_fallback(account, &site);
     cJSON *json = summary_of(account);
     CHECK_INT(number(json, "totals.untiled_ns"), 300);
-    CHECK_INT(number(json, "totals.predicted_ns"), 330);
+    CHECK_INT(number(json, "totals.predicted_ns"), 320);
+    CHECK_INT(number(json, "totals.added_most_ns"), 28);
     CHECK_INT(number(cJSON_GetArrayItem(member(json, "sites"), 0), "predicted_ns"), 115);
     cJSON_Delete(json);
     free(account);
@@ -481,7 +484,7 @@ int main(void)
     TEST(every_relaxation_has_a_name);
     TEST(sites_are_in_the_order_of_first_calls);
     TEST(sums_are_those_of_the_sites);
-    TEST(the_predicted_time_counts_tiled_calls_alone_as_tiled);
+    TEST(the_predicted_time_contains_what_the_tiles_that_ran_add);
     TEST(more_sites_than_places_still_add_up);
     TEST(hostile_names_stay_in_their_strings);
     return REPORT();

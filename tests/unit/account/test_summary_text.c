@@ -99,6 +99,7 @@ static void keep_levels(void)
     struct cs_summary_head known = head;
     known.gpu = gpus;
     known.gpus = 1;
+    cs_account_added(account, 1260000, 12300000);
     summarise(account, &known);
     keep("PyTorch");
     known.gpus = 2;
