@@ -31,8 +31,8 @@ struct cs_rewrite {
     void *execution_plan[CS_MAX_TILE_SHAPES];
     void *fallback;                        /* NULL: none, in a tiling of `between` */
     void (*destroy)(void *execution_plan); /* the vendor's; NULL is allowed as its argument */
-    int64_t added_ns, added_most_ns; /* both ends of the predicted time that a call takes in addition
-                                        to its untiled time; 0: not known */
+    int64_t added_ns, added_most_ns;       /* both ends of the predicted time that a call takes in
+                                              addition       to its untiled time; 0: not known */
     bool keeps_bits;       /* its tiles give the bits of the untiled call (flow.c, judge_tiles) */
     atomic_bool building;  /* a thread builds a tiling of `between` */
     _Atomic int64_t calls; /* of the plan, up to a few */
