@@ -1,4 +1,4 @@
-/* The result of a pair of runs as JSON. docs/simulate-json.md lists its members. */
+/* The answer of a pair of runs as JSON. docs/simulate-json.md lists its members. */
 #include "simdev/simulate/simulate.h"
 
 #include "base/text.h"
@@ -10,9 +10,9 @@ enum {
     MOST_TEXT = 1536
 };
 
-int64_t cs_sim_answer_number(const struct cJSON *result, enum cs_side side, const char *member)
+int64_t cs_sim_answer_number(const struct cJSON *answer, enum cs_side side, const char *member)
 {
-    return cs_json_whole_at(cs_json_at(result, cs_side_names[side]), member, -1);
+    return cs_json_whole_at(cs_json_at(answer, cs_side_names[side]), member, -1);
 }
 
 struct cJSON *cs_sim_program_command(const struct cs_sim_program *program)
@@ -38,28 +38,28 @@ static void add_figures(cJSON *object, const struct cs_sim_outcome *r)
             cJSON_AddNumberToObject(object, cs_figures[i].name, (double)value[i]);
 }
 
-static cJSON *processes_json(const struct cs_sim_outcome *result)
+static cJSON *processes_json(const struct cs_sim_outcome *outcome)
 {
     cJSON *list = cJSON_CreateArray();
-    for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++) {
+    for (int i = 0; i < outcome->processes && i < CS_MOST_PROCESSES; i++) {
         cJSON *one = cJSON_CreateObject();
-        cJSON_AddNumberToObject(one, "pid", (double)result->process[i].pid);
-        cJSON_AddNumberToObject(one, "device_peak", (double)result->process[i].device_peak);
-        cJSON_AddNumberToObject(one, "convolution_launches", (double)result->process[i].launches);
-        cJSON_AddBoolToObject(one, "reported", result->process[i].reported);
+        cJSON_AddNumberToObject(one, "pid", (double)outcome->process[i].pid);
+        cJSON_AddNumberToObject(one, "device_peak", (double)outcome->process[i].device_peak);
+        cJSON_AddNumberToObject(one, "convolution_launches", (double)outcome->process[i].launches);
+        cJSON_AddBoolToObject(one, "reported", outcome->process[i].reported);
         cs_json_add(list, NULL, one);
     }
     return list;
 }
 
-static cJSON *gpus_json(const struct cs_sim_outcome *result)
+static cJSON *gpus_json(const struct cs_sim_outcome *outcome)
 {
     cJSON *list = cJSON_CreateArray();
-    for (int gpu = 0; gpu < result->gpus; gpu++) {
+    for (int gpu = 0; gpu < outcome->gpus; gpu++) {
         cJSON *one = cJSON_CreateObject();
         for (int i = 0; i < CS_PEAKS; i++)
-            if (result->gpu[gpu][i] >= 0)
-                cJSON_AddNumberToObject(one, cs_figures[i].name, (double)result->gpu[gpu][i]);
+            if (outcome->gpu[gpu][i] >= 0)
+                cJSON_AddNumberToObject(one, cs_figures[i].name, (double)outcome->gpu[gpu][i]);
         cs_json_add(list, NULL, one);
     }
     return list;
@@ -82,39 +82,39 @@ static void add_fits(cJSON *object, const struct cs_sim_program *program,
     cJSON_AddStringToObject(object, why, line);
 }
 
-/* Returns the member of the result for one side. `spare` as in cs_sim_answer. */
+/* Returns the member of the outcome for one side. `spare` as in cs_sim_answer. */
 static cJSON *side_json(const struct cs_sim_program *program, const struct cs_sim_pair *pair,
                         enum cs_side side, bool spare)
 {
-    const struct cs_sim_outcome *result = &pair->run[side].result;
+    const struct cs_sim_outcome *outcome = &pair->run[side].outcome;
     char line[MOST_TEXT];
     struct cs_text verdict = {line, sizeof line, 0};
     cJSON *object = cJSON_CreateObject();
     cs_sim_answer_verdict(program, pair, side, &verdict);
-    cJSON_AddBoolToObject(object, "ran", cs_sim_outcome_ran(result));
-    cJSON_AddNumberToObject(object, "status", result->status);
+    cJSON_AddBoolToObject(object, "ran", cs_sim_outcome_ran(outcome));
+    cJSON_AddNumberToObject(object, "status", outcome->status);
     cJSON_AddStringToObject(object, "verdict", line);
-    cJSON_AddStringToObject(object, "planning", result->planning);
-    cJSON_AddStringToObject(object, "framework", result->framework);
+    cJSON_AddStringToObject(object, "planning", outcome->planning);
+    cJSON_AddStringToObject(object, "framework", outcome->framework);
     add_fits(object, program, pair, side, "fits_why");
-    if (result->processes > 1)
-        cs_json_add(object, "processes", processes_json(result));
-    cJSON_AddNumberToObject(object, "seconds", result->seconds);
-    const struct cs_sim_outcome *shown = spare ? cs_sim_pair_base(pair, side) : result;
+    if (outcome->processes > 1)
+        cs_json_add(object, "processes", processes_json(outcome));
+    cJSON_AddNumberToObject(object, "seconds", outcome->seconds);
+    const struct cs_sim_outcome *shown = spare ? cs_sim_pair_base(pair, side) : outcome;
     if (!spare || cs_sim_outcome_ran(shown))
         add_figures(object, shown);
     if (pair->base[side].name) {
-        const struct cs_sim_outcome *base = &pair->base[side].result;
-        const struct cs_sim_work work = cs_sim_work_compare(result, base);
+        const struct cs_sim_outcome *base = &pair->base[side].outcome;
+        const struct cs_sim_work work = cs_sim_work_compare(outcome, base);
         cJSON_AddNumberToObject(object, "other_engines",
-                                (double)cs_sim_outcome_other_engines(result, base));
+                                (double)cs_sim_outcome_other_engines(outcome, base));
         cJSON_AddNumberToObject(object, "other_work", (double)(work.more + work.less));
     }
-    const cJSON *unknown = cs_json_at(result->framework_peaks, "unknown");
+    const cJSON *unknown = cs_json_at(outcome->framework_peaks, "unknown");
     if (unknown)
         cs_json_add(object, "unknown", cJSON_Duplicate(unknown, true));
     if (pair->gpus > 1)
-        cs_json_add(object, "gpus", gpus_json(result));
+        cs_json_add(object, "gpus", gpus_json(outcome));
     return object;
 }
 
@@ -170,9 +170,9 @@ struct cJSON *cs_sim_answer(const struct cs_simulation *simulation, const struct
     cJSON_AddStringToObject(root, "device", pair->device->title);
     cJSON_AddNumberToObject(root, "memory", (double)pair->memory);
     cJSON_AddNumberToObject(root, "context", (double)pair->context);
-    cJSON_AddStringToObject(root, "planning", pair->run[judged].result.planning);
+    cJSON_AddStringToObject(root, "planning", pair->run[judged].outcome.planning);
     cJSON_AddStringToObject(root, "cudnn", program->folder);
-    cJSON *options = cs_command_changed_options(pair->run[CS_WITH].result.summary);
+    cJSON *options = cs_command_changed_options(pair->run[CS_WITH].outcome.summary);
     if (options)
         cs_json_add(root, "options", options);
     for (int side = 0; side < CS_SIDES; side++)
@@ -181,8 +181,8 @@ struct cJSON *cs_sim_answer(const struct cs_simulation *simulation, const struct
                         side_json(program, pair, (enum cs_side)side, spare));
     if (pair->history || pair->recorded.name)
         add_peaks(pair, root);
-    if (pair->history && pair->run[CS_WITH].result.summary)
-        cs_json_add(root, "convolutions", convolutions_json(pair->run[CS_WITH].result.summary));
+    if (pair->history && pair->run[CS_WITH].outcome.summary)
+        cs_json_add(root, "convolutions", convolutions_json(pair->run[CS_WITH].outcome.summary));
     const char *advice = cs_sim_answer_advice(program, pair);
     if (advice)
         cJSON_AddStringToObject(root, "advice", advice);

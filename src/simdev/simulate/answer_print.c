@@ -1,4 +1,4 @@
-/* Prints one result as text, and results as a table with a row for each device or value. */
+/* Prints one answer as text, and answers as a table with a row for each device or value. */
 #include "simdev/simulate/simulate.h"
 
 #include "cli/common/cli.h"
@@ -21,17 +21,17 @@ enum {
 
 /* --- figures --- */
 
-static void read_figure(const cJSON *result, enum cs_figure figure, int64_t value[CS_SIDES])
+static void read_figure(const cJSON *answer, enum cs_figure figure, int64_t value[CS_SIDES])
 {
     for (int side = 0; side < CS_SIDES; side++)
-        value[side] = cs_sim_answer_number(result, (enum cs_side)side, cs_figures[figure].name);
+        value[side] = cs_sim_answer_number(answer, (enum cs_side)side, cs_figures[figure].name);
 }
 
-static bool was_short(const cJSON *result)
+static bool was_short(const cJSON *answer)
 {
     int64_t retries[CS_SIDES], failures[CS_SIDES];
-    read_figure(result, CS_FIGURE_allocation_retries, retries);
-    read_figure(result, CS_FIGURE_failed_allocations, failures);
+    read_figure(answer, CS_FIGURE_allocation_retries, retries);
+    read_figure(answer, CS_FIGURE_failed_allocations, failures);
     return retries[CS_WITHOUT] > 0 || retries[CS_WITH] > 0 || failures[CS_WITHOUT] > 0 ||
            failures[CS_WITH] > 0;
 }
@@ -45,50 +45,50 @@ static void write_change(const int64_t value[CS_SIDES], char text[CS_BYTES_TEXT]
     cs_table_change_text(text, change, change);
 }
 
-bool cs_sim_figure_write(const struct cJSON *result, enum cs_figure figure,
+bool cs_sim_figure_write(const struct cJSON *answer, enum cs_figure figure,
                          struct cs_figure_text *text)
 {
     const struct cs_column column = {.cell = cs_figures[figure].cell};
     int64_t value[CS_SIDES];
-    read_figure(result, figure, value);
+    read_figure(answer, figure, value);
     *text = (struct cs_figure_text){.change = ""};
     for (int side = 0; side < CS_SIDES; side++)
         (void)cs_table_text(&column, &(struct cs_value){.number = value[side]}, true,
                             text->side[side]);
     /* If memory is short, the peaks depend on the capacity: a higher one is no loss. */
-    if (column.cell != CS_CELL_COUNT && !((int)figure < CS_PEAKS && was_short(result)) &&
-        !cs_json_at(result, "work"))
+    if (column.cell != CS_CELL_COUNT && !((int)figure < CS_PEAKS && was_short(answer)) &&
+        !cs_json_at(answer, "work"))
         write_change(value, text->change);
     return value[CS_WITHOUT] >= 0 || value[CS_WITH] >= 0;
 }
 
 /* Prints the cells of the sides that were run. */
-static void print_cells(const cJSON *result, const char *without, const char *with)
+static void print_cells(const cJSON *answer, const char *without, const char *with)
 {
-    if (cs_json_at(result, "without"))
+    if (cs_json_at(answer, "without"))
         printf("%*s", CELL, without);
-    if (cs_json_at(result, "with"))
+    if (cs_json_at(answer, "with"))
         printf("%*s", CELL, with);
 }
 
 /* Prints the known figures of both sides below a title. */
-static void print_figures(const cJSON *result, const char *title)
+static void print_figures(const cJSON *answer, const char *title)
 {
-    const bool is_short = was_short(result);
+    const bool is_short = was_short(answer);
     struct cs_figure_text text;
-    if (!cs_sim_figure_write(result, CS_FIGURE_device_peak, &text))
+    if (!cs_sim_figure_write(answer, CS_FIGURE_device_peak, &text))
         return;
     printf("\n%-*s", FIGURE + 2, title);
-    print_cells(result, "without", "with convshim");
+    print_cells(answer, "without", "with convshim");
     putchar('\n');
     for (int i = 0; i < CS_FIGURES; i++) {
         const bool of_shortage =
             i == CS_FIGURE_allocation_retries || i == CS_FIGURE_failed_allocations;
         if (!cs_figures[i].title || (of_shortage && !is_short) ||
-            !cs_sim_figure_write(result, (enum cs_figure)i, &text))
+            !cs_sim_figure_write(answer, (enum cs_figure)i, &text))
             continue;
         printf("  %-*s", FIGURE, cs_figures[i].title);
-        print_cells(result, text.side[CS_WITHOUT], text.side[CS_WITH]);
+        print_cells(answer, text.side[CS_WITHOUT], text.side[CS_WITH]);
         printf(*text.change ? "  %8s\n" : "\n", text.change);
     }
 }
@@ -96,16 +96,16 @@ static void print_figures(const cJSON *result, const char *title)
 /* --- processes and GPUs --- */
 
 /* Prints the processes of a side, if there are several. */
-static void print_processes(const struct cs_sim_outcome *result, const char *side)
+static void print_processes(const struct cs_sim_outcome *outcome, const char *side)
 {
     char bytes[CS_BYTES_TEXT];
-    if (result->processes < 2)
+    if (outcome->processes < 2)
         return;
     printf("\nprocesses   %d used the device %s convshim. All figures except the device peak are "
            "from process %ld.\n",
-           result->processes, side, (long)result->pid);
-    for (int i = 0; i < result->processes && i < CS_MOST_PROCESSES; i++) {
-        const struct cs_sim_process *process = &result->process[i];
+           outcome->processes, side, (long)outcome->pid);
+    for (int i = 0; i < outcome->processes && i < CS_MOST_PROCESSES; i++) {
+        const struct cs_sim_process *process = &outcome->process[i];
         printf("  %-*ld%*s, %" PRId64 " convolutions launched%s\n", FIGURE, (long)process->pid,
                CELL, cs_table_bytes_text(bytes, process->device_peak), process->launches,
                process->reported ? "" : ", killed or ended by _exit");
@@ -113,14 +113,14 @@ static void print_processes(const struct cs_sim_outcome *result, const char *sid
 }
 
 /* Prints the peaks on each GPU, if there are several. */
-static void print_gpus(const cJSON *result)
+static void print_gpus(const cJSON *answer)
 {
     char title[16];
     bool more = true;
     for (int gpu = 0; more; gpu++) {
         cJSON *peaks = cJSON_CreateObject();
         for (int side = 0; side < CS_SIDES; side++) {
-            const cJSON *run = cs_json_at(result, cs_side_names[side]);
+            const cJSON *run = cs_json_at(answer, cs_side_names[side]);
             cJSON *of_gpu = cJSON_GetArrayItem(cs_json_at(run, "gpus"), gpu);
             if (of_gpu)
                 cJSON_AddItemReferenceToObject(peaks, cs_side_names[side], of_gpu);
@@ -134,10 +134,10 @@ static void print_gpus(const cJSON *result)
 
 /* --- sentences --- */
 
-/* Prints a text of the result behind a label. Prints nothing if the result lacks it. */
-static void print_line(const char *label, const cJSON *result, const char *member)
+/* Prints a text of the answer behind a label. Prints nothing if the answer lacks it. */
+static void print_line(const char *label, const cJSON *answer, const char *member)
 {
-    const char *text = cs_json_text(result, member);
+    const char *text = cs_json_text(answer, member);
     if (!text)
         return;
     printf("%-10s  ", label);
@@ -147,10 +147,10 @@ static void print_line(const char *label, const cJSON *result, const char *membe
 
 /* Prints the program, the device, and the cuDNN from which the sizes are. */
 static void print_head(const struct cs_simulation *simulation, const struct cs_sim_pair *pair,
-                       const cJSON *result)
+                       const cJSON *answer)
 {
     const struct cs_sim_program *program = &simulation->program;
-    const char *version = cs_planning_version(cs_json_text(result, "planning"));
+    const char *version = cs_planning_version(cs_json_text(answer, "planning"));
     char bytes[CS_BYTES_TEXT], gpus[32] = "";
     if (pair->gpus > 1)
         snprintf(gpus, sizeof gpus, "%d times ", pair->gpus);
@@ -160,8 +160,8 @@ static void print_head(const struct cs_simulation *simulation, const struct cs_s
         cs_cli_put(*word, stdout);
     }
     printf("\ndevice      %s%s with %s, simulated\n", gpus, pair->device->title,
-           cs_table_bytes_text(bytes, cs_json_whole_at(result, "memory", 0)));
-    const char *framework = pair->run[cs_sim_pair_judged(pair)].result.framework;
+           cs_table_bytes_text(bytes, cs_json_whole_at(answer, "memory", 0)));
+    const char *framework = pair->run[cs_sim_pair_judged(pair)].outcome.framework;
     framework = *framework ? framework : program->framework;
     if (version)
         printf("sizes       by cuDNN %s%s%s, in %s\n", version, *framework ? " of " : "", framework,
@@ -183,11 +183,11 @@ static void print_options(const cJSON *options)
         putchar('\n');
 }
 
-static void print_notes(const cJSON *result)
+static void print_notes(const cJSON *answer)
 {
     const cJSON *note;
     puts("\nnotes");
-    cJSON_ArrayForEach(note, cs_json_at(result, "notes"))
+    cJSON_ArrayForEach(note, cs_json_at(answer, "notes"))
     {
         fputs("  * ", stdout);
         cs_cli_put(note->valuestring, stdout);
@@ -196,33 +196,33 @@ static void print_notes(const cJSON *result)
 }
 
 void cs_sim_answer_print(const struct cs_simulation *simulation, const struct cs_sim_pair *pair,
-                         const struct cJSON *result, bool checks)
+                         const struct cJSON *answer, bool checks)
 {
     char bytes[CS_BYTES_TEXT];
-    print_head(simulation, pair, result);
-    print_options(cs_json_at(result, "options"));
-    print_figures(result, "");
+    print_head(simulation, pair, answer);
+    print_options(cs_json_at(answer, "options"));
+    print_figures(answer, "");
     for (int side = 0; side < CS_SIDES; side++)
         if (pair->chosen[side])
-            print_processes(&pair->run[side].result, cs_side_names[side]);
+            print_processes(&pair->run[side].outcome, cs_side_names[side]);
     putchar('\n');
-    print_line("without", result, "without.verdict");
-    print_line("with", result, "with.verdict");
-    print_line("\nwork      ", result, "work");
-    print_line("\nno gain   ", result, "no_gain");
-    print_line("\nadvice    ", result, "advice");
-    print_gpus(result);
+    print_line("without", answer, "without.verdict");
+    print_line("with", answer, "with.verdict");
+    print_line("\nwork      ", answer, "work");
+    print_line("\nno gain   ", answer, "no_gain");
+    print_line("\nadvice    ", answer, "advice");
+    print_gpus(answer);
     if (checks) {
         printf("\ndoes it fit in %s?\n",
-               cs_table_bytes_text(bytes, cs_json_whole_at(result, "memory", 0)));
-        print_line("without", result, "without.fits_why");
-        print_line("with", result, "with.fits_why");
+               cs_table_bytes_text(bytes, cs_json_whole_at(answer, "memory", 0)));
+        print_line("without", answer, "without.fits_why");
+        print_line("with", answer, "with.fits_why");
     }
-    print_notes(result);
+    print_notes(answer);
     cs_private_layers_print(&simulation->layers, stdout);
 }
 
-/* --- tables with a row for each result --- */
+/* --- tables with a row for each answer --- */
 
 enum {
     DEVICES = 1,
@@ -236,7 +236,7 @@ enum {
         {name "_with", "with", cell}, "with." name, tables                                         \
     }
 
-/* The columns, the members of a result that they show, and the tables in which people see them. */
+/* The columns, the members of an answer that they show, and the tables in which people see them. */
 static const struct {
     struct cs_column column;
     const char *member;
@@ -256,21 +256,21 @@ enum {
     COLUMNS = sizeof columns / sizeof *columns
 };
 
-static void add_row(struct cs_table *table, const cJSON *result)
+static void add_row(struct cs_table *table, const cJSON *answer)
 {
     struct cs_value value[COLUMNS];
     for (int i = 0; i < COLUMNS; i++)
-        value[i] = (struct cs_value){.text = cs_json_text(result, columns[i].member),
-                                     .number = cs_json_whole_at(result, columns[i].member, -1)};
+        value[i] = (struct cs_value){.text = cs_json_text(answer, columns[i].member),
+                                     .number = cs_json_whole_at(answer, columns[i].member, -1)};
     cs_table_add(table, value);
 }
 
-static bool has_value(const cJSON *results, const char *member)
+static bool has_value(const cJSON *answers, const char *member)
 {
-    const cJSON *result;
-    cJSON_ArrayForEach(result, results)
+    const cJSON *answer;
+    cJSON_ArrayForEach(answer, answers)
     {
-        if (cs_json_at(result, member))
+        if (cs_json_at(answer, member))
             return true;
     }
     return false;
@@ -286,42 +286,42 @@ static int by_number(const void *left, const void *right)
 
 /* Makes the table; the caller frees it. People see the columns of this kind of rows that have a
  * value. A column "with" that follows no column of the other run has the figure's title. */
-static void make_table(const cJSON *results, const char *title, struct cs_table *table)
+static void make_table(const cJSON *answers, const char *title, struct cs_table *table)
 {
     static struct cs_column shown[COLUMNS];
     const int kind = strcmp(title, CS_ROWS_DEVICES) == 0 ? DEVICES : VALUES;
-    const cJSON *result;
+    const cJSON *answer;
     for (int i = 0; i < COLUMNS; i++) {
         shown[i] = columns[i].column;
-        if (!(columns[i].tables & kind) || !has_value(results, columns[i].member))
+        if (!(columns[i].tables & kind) || !has_value(answers, columns[i].member))
             shown[i].title = NULL;
         else if (i >= OF_RUNS && i % CS_SIDES == CS_WITH && !shown[i - 1].title)
             shown[i].title = columns[i - 1].column.title;
     }
     shown[0].title = title;
     cs_table_init(table, shown, COLUMNS);
-    cJSON_ArrayForEach(result, results)
+    cJSON_ArrayForEach(answer, answers)
     {
-        add_row(table, result);
+        add_row(table, answer);
     }
     if (kind == VALUES && !table->broken)
         qsort(table->value, table->rows, COLUMNS * sizeof *table->value, by_number);
 }
 
-bool cs_sim_rows_print(const struct cJSON *results, const char *title, enum cs_format format)
+bool cs_sim_rows_print(const struct cJSON *answers, const char *title, enum cs_format format)
 {
     struct cs_table table;
-    make_table(results, title, &table);
+    make_table(answers, title, &table);
     const bool printed = cs_table_print(&table, format, stdout);
     cs_table_fini(&table);
     return printed;
 }
 
 void cs_sim_rows_add(struct cJSON *root, const struct cs_sim_program *program,
-                     const struct cJSON *results, const char *title)
+                     const struct cJSON *answers, const char *title)
 {
     struct cs_table table;
-    make_table(results, title, &table);
+    make_table(answers, title, &table);
     cJSON_AddNumberToObject(root, "version", CS_SIMULATE_JSON_VERSION);
     cs_json_add(root, "command", cs_sim_program_command(program));
     cJSON_AddStringToObject(root, "rows_of", title);

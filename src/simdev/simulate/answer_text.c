@@ -1,4 +1,4 @@
-/* The sentences of a result: how a run ended, whether it fits, why the peak does not fall, advice,
+/* The sentences of an answer: how a run ended, whether it fits, why the peak does not fall, advice,
  * and notes. */
 #include "simdev/simulate/simulate.h"
 
@@ -31,33 +31,33 @@ static void put_count(struct cs_text *list, int64_t count, const char *one, cons
 
 /* --- how a run ended --- */
 
-static void put_failure(const struct cs_sim_outcome *result, struct cs_text *text)
+static void put_failure(const struct cs_sim_outcome *outcome, struct cs_text *text)
 {
     char bytes[CS_BYTES_TEXT];
-    if (cs_sim_outcome_out_of_memory(result) && result->exhausted)
+    if (cs_sim_outcome_out_of_memory(outcome) && outcome->exhausted)
         cs_text_put(text, "Out of memory: the program needs more than the %s that %s may use.",
-                    result->limit > 0 ? cs_table_bytes_text(bytes, result->limit) : "memory",
-                    result->framework);
-    else if (cs_sim_outcome_out_of_memory(result))
+                    outcome->limit > 0 ? cs_table_bytes_text(bytes, outcome->limit) : "memory",
+                    outcome->framework);
+    else if (cs_sim_outcome_out_of_memory(outcome))
         cs_text_put(
             text,
             "Out of memory: the last failed allocation was short by %s. The figures end there.",
-            cs_table_bytes_text(bytes, result->missing_bytes));
-    else if (*result->linked_runtime)
+            cs_table_bytes_text(bytes, outcome->missing_bytes));
+    else if (*outcome->linked_runtime)
         cs_text_put(text,
                     "Cannot be simulated: %s contains its own CUDA runtime, and is stripped or "
                     "uses a function of it that is not simulated.",
-                    cs_path_file(result->linked_runtime));
-    else if (result->missing_gpu > 0)
+                    cs_path_file(outcome->linked_runtime));
+    else if (outcome->missing_gpu > 0)
         cs_text_put(text,
                     "Failed: the program selects GPU %" PRId64 ", which is missing here. Add "
                     "--gpus %" PRId64 ".",
-                    result->missing_gpu, result->missing_gpu + 1);
-    else if (result->status > 128)
-        cs_text_put(text, "Failed: signal %d ended the program.", result->status - 128);
+                    outcome->missing_gpu, outcome->missing_gpu + 1);
+    else if (outcome->status > 128)
+        cs_text_put(text, "Failed: signal %d ended the program.", outcome->status - 128);
     else
         cs_text_put(text, "Failed with status %d, and the GPU refused no allocation.",
-                    result->status);
+                    outcome->status);
 }
 
 /* Returns the memory that the program takes if there is enough. 0: not known, for example because
@@ -84,14 +84,14 @@ static void put_need(const struct cs_sim_pair *pair, enum cs_side side, const ch
 /* Puts how short of memory a run was. */
 static void put_pressure(const struct cs_sim_pair *pair, enum cs_side side, struct cs_text *text)
 {
-    const struct cs_sim_outcome *result = &pair->run[side].result;
+    const struct cs_sim_outcome *outcome = &pair->run[side].outcome;
     const struct cs_sim_outcome *base = cs_sim_pair_base(pair, side);
-    const struct cs_sim_work work = cs_sim_work_compare(result, base);
+    const struct cs_sim_work work = cs_sim_work_compare(outcome, base);
     char list[LIST];
     struct cs_text signs = {list, sizeof list, 0};
-    put_count(&signs, result->retries, "allocation retry", "allocation retries");
-    put_count(&signs, cs_sim_outcome_failures(result), "failed allocation", "failed allocations");
-    put_count(&signs, cs_sim_outcome_other_engines(result, base), "convolution on another engine",
+    put_count(&signs, outcome->retries, "allocation retry", "allocation retries");
+    put_count(&signs, cs_sim_outcome_failures(outcome), "failed allocation", "failed allocations");
+    put_count(&signs, cs_sim_outcome_other_engines(outcome, base), "convolution on another engine",
               "convolutions on other engines");
     if (work.more > 0 || work.less > 0) {
         cs_text_put(text, "Runs: it adapts to the memory. With enough memory it does other work (");
@@ -107,13 +107,13 @@ static void put_pressure(const struct cs_sim_pair *pair, enum cs_side side, stru
 }
 
 /* Puts why the GPU may not have been used. */
-static void put_unused(const struct cs_sim_outcome *result, struct cs_text *text)
+static void put_unused(const struct cs_sim_outcome *outcome, struct cs_text *text)
 {
-    if (result->idle > 1)
+    if (outcome->idle > 1)
         cs_text_put(text,
                     "%d processes found the GPU, and none used it. Its children may have failed: "
                     "--keep DIR keeps their output.",
-                    result->idle);
+                    outcome->idle);
     else
         cs_text_put(text, "Found the GPU, but ran on the CPU. Is the model moved to cuda?");
 }
@@ -121,30 +121,30 @@ static void put_unused(const struct cs_sim_outcome *result, struct cs_text *text
 void cs_sim_answer_verdict(const struct cs_sim_program *program, const struct cs_sim_pair *pair,
                            enum cs_side side, struct cs_text *text)
 {
-    const struct cs_sim_outcome *result = &pair->run[side].result;
+    const struct cs_sim_outcome *outcome = &pair->run[side].outcome;
     char bytes[CS_BYTES_TEXT];
-    if (cs_sim_outcome_stopped(result))
-        cs_text_put(text, "Stopped by signal %d. Until then: ", result->status - 128);
-    if (!cs_sim_outcome_ran(result)) {
-        put_failure(result, text);
-        if (result->exhausted && pair->base[side].name && need_of(pair, side) > 0)
+    if (cs_sim_outcome_stopped(outcome))
+        cs_text_put(text, "Stopped by signal %d. Until then: ", outcome->status - 128);
+    if (!cs_sim_outcome_ran(outcome)) {
+        put_failure(outcome, text);
+        if (outcome->exhausted && pair->base[side].name && need_of(pair, side) > 0)
             cs_text_put(text, " With enough memory it takes %s.",
                         cs_table_bytes_text(bytes, need_of(pair, side)));
-    } else if (!result->used)
+    } else if (!outcome->used)
         cs_text_put(text, "Ended without a call of CUDA, so there are no figures.");
-    else if (!cs_sim_outcome_used_gpu(result))
-        put_unused(result, text);
-    else if (!result->planned)
+    else if (!cs_sim_outcome_used_gpu(outcome))
+        put_unused(outcome, text);
+    else if (!outcome->planned)
         cs_text_put(text,
                     "NO REAL cuDNN WAS USED: the sizes are from %s, and the figures may be far "
                     "off. %s",
-                    *result->planning ? result->planning : "nothing",
+                    *outcome->planning ? outcome->planning : "nothing",
                     *program->foreign
                         ? program->foreign
                         : "Name a cuDNN that plans without a GPU, 9.8 or newer: --cudnn PATH");
     else
         put_pressure(pair, side, text);
-    if (result->cut_short)
+    if (outcome->cut_short)
         cs_text_put(text, " The process was killed or called _exit, so it wrote no report. The "
                           "figures are the last that the device stored.");
 }
@@ -170,13 +170,13 @@ static void put_memory(const struct cs_sim_pair *pair, int64_t need, struct cs_t
 static int64_t explaining_need(const struct cs_sim_pair *pair, enum cs_side side,
                                enum cs_sim_fit fit)
 {
-    const struct cs_sim_outcome *result = &pair->run[side].result;
+    const struct cs_sim_outcome *outcome = &pair->run[side].outcome;
     const int64_t need = need_of(pair, side);
     if (fit == CS_SIM_FIT_YES ||
-        (fit == CS_SIM_FIT_MAY_FAIL && cs_sim_outcome_failures(result) == 0))
-        return cs_sim_outcome_need(result);
+        (fit == CS_SIM_FIT_MAY_FAIL && cs_sim_outcome_failures(outcome) == 0))
+        return cs_sim_outcome_need(outcome);
     return fit == CS_SIM_FIT_NO && need > pair->memory &&
-                   cs_sim_work_compare(result, cs_sim_pair_base(pair, side)).more == 0
+                   cs_sim_work_compare(outcome, cs_sim_pair_base(pair, side)).more == 0
                ? need
                : 0;
 }
@@ -187,7 +187,7 @@ enum cs_sim_fit cs_sim_answer_fits(const struct cs_sim_program *program,
 {
     static const char *const begins[] = {"Yes", "", "May fail", "No", "No answer"};
     const enum cs_sim_fit fit =
-        cs_sim_outcome_fit(&pair->run[side].result, cs_sim_pair_base(pair, side), pair->memory);
+        cs_sim_outcome_fit(&pair->run[side].outcome, cs_sim_pair_base(pair, side), pair->memory);
     const int64_t need = explaining_need(pair, side, fit);
     char held[CS_BYTES_TEXT];
     if (fit != CS_SIM_FIT_ADAPTS)
@@ -196,10 +196,10 @@ enum cs_sim_fit cs_sim_answer_fits(const struct cs_sim_program *program,
         put_memory(pair, need, text);
     else
         cs_sim_answer_verdict(program, pair, side, text);
-    if (need > 0 && pair->run[side].result.held > 0)
+    if (need > 0 && pair->run[side].outcome.held > 0)
         cs_text_put(text, " %s takes %s more and does not use it.",
-                    pair->run[side].result.framework,
-                    cs_table_bytes_text(held, pair->run[side].result.held));
+                    pair->run[side].outcome.framework,
+                    cs_table_bytes_text(held, pair->run[side].outcome.held));
     if (fit == CS_SIM_FIT_MAY_FAIL)
         cs_text_put(text, need > 0 ? " Above 95 %%, fragmentation may make it fail on a real GPU."
                                    : " Fragmentation may make it fail on a real GPU.");
@@ -313,9 +313,9 @@ void cs_sim_answer_why(const struct cs_sim_pair *pair, const struct cJSON *peak,
     if (!cs_sim_pair_gains_nothing(pair))
         return;
     /* The record of a framework that holds memory shows its pool. */
-    if (peak && peak->child && pair->run[CS_WITH].result.held == 0)
-        put_peak(peak, pair->run[CS_WITH].result.summary, text);
-    put_convolutions(&pair->run[CS_WITH].result, text);
+    if (peak && peak->child && pair->run[CS_WITH].outcome.held == 0)
+        put_peak(peak, pair->run[CS_WITH].outcome.summary, text);
+    put_convolutions(&pair->run[CS_WITH].outcome, text);
 }
 
 /* --- advice --- */
@@ -331,8 +331,8 @@ static bool is_larger(int64_t with, int64_t without)
  * runs that were short of memory or did other work are not compared. */
 static bool needs_more(const struct cs_sim_pair *pair)
 {
-    const struct cs_sim_outcome *without = &pair->run[CS_WITHOUT].result,
-                                *with = &pair->run[CS_WITH].result;
+    const struct cs_sim_outcome *without = &pair->run[CS_WITHOUT].outcome,
+                                *with = &pair->run[CS_WITH].outcome;
     if (without->smallest > 0 && with->smallest > 0)
         return is_larger(with->smallest, without->smallest);
     if (!cs_sim_outcome_ran(without) || !cs_sim_outcome_ran(with))
@@ -350,7 +350,7 @@ const char *cs_sim_answer_advice(const struct cs_sim_program *program,
     if (begins_with(program->framework, "ONNX Runtime "))
         return "The arena of ONNX Runtime grows more with convshim, because it keeps all memory "
                "while the GPU has free memory. Set a limit: gpu_mem_limit of its CUDA provider.";
-    if (!begins_with(pair->run[CS_WITHOUT].result.framework, "PyTorch ") || !settings ||
+    if (!begins_with(pair->run[CS_WITHOUT].outcome.framework, "PyTorch ") || !settings ||
         strstr(settings, "expandable_segments"))
         return NULL;
     return "PyTorch's allocator fragments more with convshim here. Expandable segments usually "
@@ -373,45 +373,46 @@ static void add_note(cJSON *notes, const char *format, ...)
 }
 
 /* Adds a note with names of the device's report, if it has any of that kind. */
-static void add_names(cJSON *notes, const struct cs_sim_outcome *result, const char *kind,
+static void add_names(cJSON *notes, const struct cs_sim_outcome *outcome, const char *kind,
                       const char *note)
 {
     char names[LIST];
-    if (cs_sim_outcome_names(result, kind, names, sizeof names) > 0)
+    if (cs_sim_outcome_names(outcome, kind, names, sizeof names) > 0)
         add_note(notes, "%s: %s.", note, names);
 }
 
 /* Adds notes on parts of the program that are not computed, not simulated or only estimated. */
-static void add_left_out(cJSON *notes, const struct cs_sim_outcome *result)
+static void add_left_out(cJSON *notes, const struct cs_sim_outcome *outcome)
 {
     char names[LIST], bytes[CS_BYTES_TEXT];
     struct cs_text calls = {names, sizeof names, 0};
-    const cJSON *unwritten = cs_json_at(result->report, "reads_of_nothing_written");
-    const int64_t times = cs_json_whole_at(result->report, "times.asked", 0);
-    put_count(&calls, result->kernels, "kernel", "kernels");
-    put_count(&calls, result->library_calls, "call of another library", "calls of other libraries");
+    const cJSON *unwritten = cs_json_at(outcome->report, "reads_of_nothing_written");
+    const int64_t times = cs_json_whole_at(outcome->report, "times.asked", 0);
+    put_count(&calls, outcome->kernels, "kernel", "kernels");
+    put_count(&calls, outcome->library_calls, "call of another library",
+              "calls of other libraries");
     if (calls.length > 0)
         add_note(notes,
                  "Large operations were counted, not computed: %s. Files that the program saves "
                  "contain no results.",
                  names);
-    if (cs_sim_outcome_names(result, "reads_of_nothing_written.by", names, sizeof names) > 0)
+    if (cs_sim_outcome_names(outcome, "reads_of_nothing_written.by", names, sizeof names) > 0)
         add_note(notes,
                  "The program got zeros instead of results that were not computed, %s, so it may "
                  "decide otherwise on a GPU. Reads: %s.",
                  cs_table_bytes_text(bytes, cs_json_whole_at(unwritten, "bytes", 0)), names);
-    if (cs_sim_outcome_unknown(result, names, sizeof names) > 0)
+    if (cs_sim_outcome_unknown(outcome, names, sizeof names) > 0)
         add_note(notes,
                  "These lines of the program use values that were not computed, so they may decide "
                  "otherwise on a GPU: %s.",
                  names);
-    add_names(notes, result, "estimated",
+    add_names(notes, outcome, "estimated",
               "These sizes are estimates, because only a GPU reports them");
-    add_names(notes, result, "missing",
+    add_names(notes, outcome, "missing",
               "The program called functions that are not simulated. They did nothing");
     /* Libraries look up whole lists of functions. Only a failed program may have needed one. */
-    if (!cs_sim_outcome_ran(result) && !*result->linked_runtime)
-        add_names(notes, result, "looked_up",
+    if (!cs_sim_outcome_ran(outcome) && !*outcome->linked_runtime)
+        add_names(notes, outcome, "looked_up",
                   "The program looked for driver functions that are not simulated, and may need "
                   "them");
     if (times > 0)
@@ -423,40 +424,41 @@ static void add_left_out(cJSON *notes, const struct cs_sim_outcome *result)
 }
 
 /* Adds notes on the framework's settings that affect the peaks. */
-static void add_framework(cJSON *notes, const struct cs_sim_outcome *result)
+static void add_framework(cJSON *notes, const struct cs_sim_outcome *outcome)
 {
-    if (begins_with(result->framework, "PyTorch ") && !cs_sim_pytorch_settings())
+    if (begins_with(outcome->framework, "PyTorch ") && !cs_sim_pytorch_settings())
         add_note(
             notes,
             "All runs used PyTorch's expandable segments, which convshim run switches on. They "
             "usually save memory. To simulate without them: "
             "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False");
-    if (begins_with(result->framework, "JAX ") && !cs_cli_variable("XLA_PYTHON_CLIENT_PREALLOCATE"))
+    if (begins_with(outcome->framework, "JAX ") &&
+        !cs_cli_variable("XLA_PYTHON_CLIENT_PREALLOCATE"))
         add_note(notes,
                  "JAX takes three quarters of the GPU's memory when it starts. The allocated peak "
                  "shows the memory that the program needs. To switch that off: "
                  "XLA_PYTHON_CLIENT_PREALLOCATE=false");
-    if (begins_with(result->framework, "MLX "))
+    if (begins_with(outcome->framework, "MLX "))
         add_note(
             notes,
             "MLX keeps freed memory for later, up to the size of the GPU. The allocated "
             "peak shows the memory that the program needs. MLX frees memory when the GPU's work "
             "ends, so that peak varies from run to run, most on a busy computer. To make one "
             "run after the other: --jobs 1");
-    if (!*result->framework)
+    if (!*outcome->framework)
         add_note(notes,
                  "Allocated and reserved peaks are unknown, because no framework reported them.");
 }
 
-static bool was_short(const struct cs_sim_outcome *result)
+static bool was_short(const struct cs_sim_outcome *outcome)
 {
-    return result->refused > 0 || result->retries > 0;
+    return outcome->refused > 0 || outcome->retries > 0;
 }
 
 struct cJSON *cs_sim_answer_notes(const struct cs_sim_pair *pair)
 {
-    const struct cs_sim_outcome *without = &pair->run[CS_WITHOUT].result,
-                                *with = &pair->run[CS_WITH].result,
+    const struct cs_sim_outcome *without = &pair->run[CS_WITHOUT].outcome,
+                                *with = &pair->run[CS_WITH].outcome,
                                 *any = pair->chosen[CS_WITHOUT] && without->used ? without : with;
     cJSON *notes = cJSON_CreateArray();
     char bytes[CS_BYTES_TEXT];

@@ -1,4 +1,4 @@
-/* Compares a result with an earlier one: the peaks that grew, and the memory that makes them grow.
+/* Compares an answer with an earlier one: the peaks that grew, and the memory that makes them grow.
  */
 #include "simdev/simulate/simulate.h"
 
@@ -45,7 +45,7 @@ struct cJSON *cs_baseline_read(const char *path)
 /* --- contents of peaks --- */
 
 /* Memory that one layer or line of the program holds at the earlier peak and at the new one. Its
- * texts are the results'. */
+ * texts are the answers'. */
 struct content {
     const char *what, *of;
     int64_t before, after;
@@ -138,10 +138,10 @@ static void compare_contents(const char *side, const cJSON *before, const cJSON 
 /* --- engines --- */
 
 /* Returns the convolution of that text with the largest workspace; NULL: there is none. */
-static const cJSON *find_convolution(const cJSON *result, const char *of)
+static const cJSON *find_convolution(const cJSON *answer, const char *of)
 {
     const cJSON *one, *found = NULL;
-    cJSON_ArrayForEach(one, cs_json_at(result, "convolutions"))
+    cJSON_ArrayForEach(one, cs_json_at(answer, "convolutions"))
     {
         const char *text = cs_json_text(one, "of");
         if (text && strcmp(text, of) == 0 &&
@@ -172,19 +172,19 @@ static void insert_cause(cJSON *causes, cJSON *cause)
         cJSON_Delete(cause);
 }
 
-/* Returns the convolutions that both results have and whose engine changed, with the workspaces
+/* Returns the convolutions that both answers have and whose engine changed, with the workspaces
  * that their engines require. */
-static cJSON *find_causes(const cJSON *earlier, const cJSON *result)
+static cJSON *find_causes(const cJSON *earlier, const cJSON *answer)
 {
     cJSON *causes = cJSON_CreateArray();
     const cJSON *one;
-    cJSON_ArrayForEach(one, cs_json_at(result, "convolutions"))
+    cJSON_ArrayForEach(one, cs_json_at(answer, "convolutions"))
     {
         const char *of = cs_json_text(one, "of");
         const cJSON *before = of ? find_convolution(earlier, of) : NULL;
         const int64_t engine = cs_json_whole_at(one, "engine", -1),
                       old = cs_json_whole_at(before, "engine", -1);
-        if (!before || find_convolution(result, of) != one || engine == old)
+        if (!before || find_convolution(answer, of) != one || engine == old)
             continue;
         cJSON *cause = cJSON_CreateObject();
         cJSON_AddStringToObject(cause, "of", of);
@@ -207,10 +207,10 @@ static bool is_comparable(const cJSON *side)
 
 /* Adds the changes of a side's peaks and, with `contents`, of their contents. True if a peak has
  * grown. */
-static bool compare_side(const char *side, const cJSON *earlier, const cJSON *result,
+static bool compare_side(const char *side, const cJSON *earlier, const cJSON *answer,
                          double tolerance, bool contents, cJSON *changes)
 {
-    const cJSON *a = cs_json_at(earlier, side), *b = cs_json_at(result, side);
+    const cJSON *a = cs_json_at(earlier, side), *b = cs_json_at(answer, side);
     bool any = false;
     if (!is_comparable(a) || !is_comparable(b))
         return false;
@@ -231,12 +231,12 @@ static bool compare_side(const char *side, const cJSON *earlier, const cJSON *re
 
 /* True if the largest change of a workspace by another engine is at least half of the growth of the
  * peaks. */
-static bool is_explained(const cJSON *causes, const cJSON *earlier, const cJSON *result)
+static bool is_explained(const cJSON *causes, const cJSON *earlier, const cJSON *answer)
 {
     int64_t grown = 0;
     for (int side = 0; side < CS_SIDES; side++) {
         const cJSON *a = cs_json_at(earlier, cs_side_names[side]),
-                    *b = cs_json_at(result, cs_side_names[side]);
+                    *b = cs_json_at(answer, cs_side_names[side]);
         const char *peak = cs_json_at(b, "allocated_peak") ? "allocated_peak" : "device_peak";
         grown = cs_max(grown, cs_json_whole_at(b, peak, 0) - cs_json_whole_at(a, peak, 0));
     }
@@ -244,14 +244,14 @@ static bool is_explained(const cJSON *causes, const cJSON *earlier, const cJSON 
 }
 
 int cs_baseline_compare(const struct cJSON *earlier, const char *path, double tolerance,
-                        struct cJSON *result)
+                        struct cJSON *answer)
 {
     cJSON *object = cJSON_CreateObject(), *changes = cJSON_CreateArray(),
-          *causes = find_causes(earlier, result);
-    const bool explained = is_explained(causes, earlier, result);
+          *causes = find_causes(earlier, answer);
+    const bool explained = is_explained(causes, earlier, answer);
     bool grown = false;
     for (int side = 0; side < CS_SIDES; side++)
-        if (compare_side(cs_side_names[side], earlier, result, tolerance, !explained, changes))
+        if (compare_side(cs_side_names[side], earlier, answer, tolerance, !explained, changes))
             grown = true;
     const bool compared = changes && changes->child;
     cJSON_AddStringToObject(object, "file", path);
@@ -263,7 +263,7 @@ int cs_baseline_compare(const struct cJSON *earlier, const char *path, double to
     cs_json_add(object, "changes", changes);
     cs_json_add(object, "causes", causes);
     cJSON_AddBoolToObject(object, "explained", explained);
-    cs_json_add(result, "baseline", object);
+    cs_json_add(answer, "baseline", object);
     return !compared ? CS_CLI_NONE : grown ? CS_CLI_NO : CS_CLI_OK;
 }
 
@@ -291,25 +291,25 @@ static void print_change(const cJSON *change, FILE *out)
     fputs(cJSON_IsTrue(cs_json_at(change, "grown")) ? ": GROWN\n" : "\n", out);
 }
 
-/* Returns the planner's version of a result, "?" if it is not known. */
-static const char *version_of(const cJSON *result)
+/* Returns the planner's version of an answer, "?" if it is not known. */
+static const char *version_of(const cJSON *answer)
 {
-    const char *planning = cs_json_text(result, "planning"),
+    const char *planning = cs_json_text(answer, "planning"),
                *version = planning ? cs_planning_version(planning) : NULL;
     return version ? version : "?";
 }
 
 /* Prints the convolutions whose engine changed, and that cuDNN did. */
-static void print_causes(const cJSON *earlier, const cJSON *result, FILE *out)
+static void print_causes(const cJSON *earlier, const cJSON *answer, FILE *out)
 {
-    const cJSON *causes = cs_json_at(result, "baseline.causes"), *cause;
-    const char *before = version_of(earlier), *after = version_of(result);
+    const cJSON *causes = cs_json_at(answer, "baseline.causes"), *cause;
+    const char *before = version_of(earlier), *after = version_of(answer);
     const int all = cJSON_GetArraySize(causes);
     char from[CS_BYTES_TEXT], to[CS_BYTES_TEXT];
     int shown = 0;
     if (all == 0)
         return;
-    fputs(cJSON_IsTrue(cs_json_at(result, "baseline.explained")) ? "why\n" : "engines\n", out);
+    fputs(cJSON_IsTrue(cs_json_at(answer, "baseline.explained")) ? "why\n" : "engines\n", out);
     if (strcmp(before, after) != 0)
         fprintf(out, "  cuDNN changed, %s -> %s, and chose other engines for %d convolution%s:\n",
                 before, after, all, all == 1 ? "" : "s");
@@ -329,12 +329,12 @@ static void print_causes(const cJSON *earlier, const cJSON *result, FILE *out)
     }
 }
 
-void cs_baseline_print(const struct cJSON *earlier, const struct cJSON *result, FILE *out)
+void cs_baseline_print(const struct cJSON *earlier, const struct cJSON *answer, FILE *out)
 {
     const char *planning = cs_json_text(earlier, "planning"),
                *device = cs_json_text(earlier, "device"),
                *version = planning ? cs_planning_version(planning) : NULL, *side = "";
-    const cJSON *of = cs_json_at(result, "baseline"), *grown = cs_json_at(of, "grown"), *change;
+    const cJSON *of = cs_json_at(answer, "baseline"), *grown = cs_json_at(of, "grown"), *change;
     fprintf(out, "\nbaseline    %s, by %s%s on %s\n", cs_json_text(of, "file"),
             version ? "cuDNN " : "",
             version    ? version
@@ -349,7 +349,7 @@ void cs_baseline_print(const struct cJSON *earlier, const struct cJSON *result, 
         side = run;
         print_change(change, out);
     }
-    print_causes(earlier, result, out);
+    print_causes(earlier, answer, out);
     if (cJSON_IsNull(grown))
         fputs("  No answer: a program did not run, or no side is in both.\n", out);
     else

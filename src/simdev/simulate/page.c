@@ -22,7 +22,7 @@ enum {
 struct page {
     const struct cs_simulation *simulation;
     const struct cs_sim_pair *pair;
-    const cJSON *result;
+    const cJSON *answer;
     struct cs_timelines timelines;
     const struct cs_timeline *any; /* of the run with the library, else of that without */
     size_t calls; /* on the horizontal axis; 0: it shows moments, because the calls differ */
@@ -219,33 +219,33 @@ static void put_plot(const struct page *page, FILE *out)
 /* --- figures, sentences, tables --- */
 
 /* Puts a card: "605.4 MiB → 427.7 MiB", and the change below. */
-static void put_card(const cJSON *result, enum cs_figure figure, FILE *out)
+static void put_card(const cJSON *answer, enum cs_figure figure, FILE *out)
 {
     struct cs_figure_text text;
     const char *separator = "";
-    if (!cs_sim_figure_write(result, figure, &text))
+    if (!cs_sim_figure_write(answer, figure, &text))
         return;
     fprintf(out, "<div><dt>%s</dt><dd>", cs_figures[figure].title);
     for (int side = 0; side < CS_SIDES; side++)
-        if (cs_json_at(result, cs_side_names[side])) {
+        if (cs_json_at(answer, cs_side_names[side])) {
             fprintf(out, "%s%s", separator, text.side[side]);
             separator = " &#8594; ";
         }
     fprintf(out, "<small>%s</small></dd></div>\n", text.change);
 }
 
-static void put_figures(const cJSON *result, FILE *out)
+static void put_figures(const cJSON *answer, FILE *out)
 {
     static const enum cs_figure cards[] = {CS_FIGURE_allocated_peak, CS_FIGURE_device_peak,
                                            CS_FIGURE_largest_workspace, CS_FIGURE_predicted_ns,
                                            CS_FIGURE_predicted_most_ns};
     fputs("<dl class=\"cards\">\n", out);
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
-        put_card(result, cards[i], out);
+        put_card(answer, cards[i], out);
     fputs("</dl>\n", out);
 }
 
-/* Puts two texts behind a label, or nothing if the result lacks the first one. */
+/* Puts two texts behind a label, or nothing if the answer lacks the first one. */
 static void put_line(const char *label, const char *text, const char *more, FILE *out)
 {
     if (!text)
@@ -282,7 +282,7 @@ static bool put_held(const struct page *page, enum cs_side side, FILE *out)
              side == CS_WITH ? "with convshim" : "without",
              cs_table_bytes_text(bytes, timeline->live[cs_timeline_peak(timeline)]));
     cs_table_init(&table, columns, sizeof columns / sizeof *columns);
-    cJSON_ArrayForEach(row, cs_json_at(cs_json_at(page->result, cs_side_names[side]), "peak"))
+    cJSON_ArrayForEach(row, cs_json_at(cs_json_at(page->answer, cs_side_names[side]), "peak"))
     {
         cs_table_add(&table, (struct cs_value[]){{.text = cs_json_text(row, "what")},
                                                  {.text = cs_json_text(row, "of")},
@@ -306,11 +306,11 @@ static bool put_page(const void *state, FILE *out)
                                          page->simulation->program.cudnn,
                                          page->simulation->program.framework, NULL},
                    out);
-    put_figures(page->result, out);
-    put_answer("Does it fit without convshim?", cs_json_at(page->result, "without"), out);
-    put_answer("Does it fit with convshim?", cs_json_at(page->result, "with"), out);
-    put_line("No gain:", cs_json_text(page->result, "no_gain"), "", out);
-    put_line("Advice:", cs_json_text(page->result, "advice"), "", out);
+    put_figures(page->answer, out);
+    put_answer("Does it fit without convshim?", cs_json_at(page->answer, "without"), out);
+    put_answer("Does it fit with convshim?", cs_json_at(page->answer, "with"), out);
+    put_line("No gain:", cs_json_text(page->answer, "no_gain"), "", out);
+    put_line("Advice:", cs_json_text(page->answer, "advice"), "", out);
     put_plot(page, out);
     const bool good = put_held(page, CS_WITHOUT, out) && put_held(page, CS_WITH, out);
     fprintf(out,
@@ -322,10 +322,10 @@ static bool put_page(const void *state, FILE *out)
 }
 
 bool cs_sim_page_write(const struct cs_simulation *simulation, const struct cs_sim_pair *pair,
-                       const struct cJSON *result, const char *path)
+                       const struct cJSON *answer, const char *path)
 {
     static struct page page; /* too large for the stack */
-    page = (struct page){.simulation = simulation, .pair = pair, .result = result};
+    page = (struct page){.simulation = simulation, .pair = pair, .answer = answer};
     if (!cs_timelines_read(pair, &page.timelines))
         return false;
     page.any = &page.timelines.side[page.timelines.has[CS_WITH] ? CS_WITH : CS_WITHOUT];

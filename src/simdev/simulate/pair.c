@@ -17,7 +17,7 @@ static bool make_runs(struct cs_simulation *simulation, struct cs_sim_run **run,
         run[i]->state = CS_RUN_WAITING;
     bool good = cs_sim_runs_start(simulation, run, runs);
     for (size_t i = 0; good && i < runs; i++) {
-        cs_sim_outcome_free(&run[i]->result);
+        cs_sim_outcome_free(&run[i]->outcome);
         good = cs_sim_outcome_read(run[i]);
     }
     return good;
@@ -27,7 +27,7 @@ static bool make_runs(struct cs_simulation *simulation, struct cs_sim_run **run,
 static bool need_redirection(struct cs_sim_run *const *run, size_t runs)
 {
     for (size_t i = 0; i < runs; i++)
-        if (!cs_sim_outcome_ran(&run[i]->result) && *run[i]->result.linked_runtime)
+        if (!cs_sim_outcome_ran(&run[i]->outcome) && *run[i]->outcome.linked_runtime)
             return true;
     return false;
 }
@@ -37,7 +37,7 @@ static bool need_redirection(struct cs_sim_run *const *run, size_t runs)
 static bool came_too_late(struct cs_sim_run *const *run, size_t runs)
 {
     for (size_t i = 0; i < runs; i++)
-        if (run[i]->with && run[i]->result.launches > 0 && !run[i]->result.summary)
+        if (run[i]->with && run[i]->outcome.launches > 0 && !run[i]->outcome.summary)
             return true;
     return false;
 }
@@ -76,29 +76,29 @@ static struct cs_sim_run run_of(const struct cs_sim_pair *pair, enum cs_side sid
                                .process = pair->run[side].process};
 }
 
-static int64_t peak_of(const struct cs_sim_outcome *result)
+static int64_t peak_of(const struct cs_sim_outcome *outcome)
 {
-    return result->allocated >= 0 ? result->allocated : result->device_peak;
+    return outcome->allocated >= 0 ? outcome->allocated : outcome->device_peak;
 }
 
 struct cs_sim_work cs_sim_pair_work(const struct cs_sim_pair *pair)
 {
     for (int side = 0; side < CS_SIDES; side++)
-        if (!pair->chosen[side] || !cs_sim_outcome_ran(&pair->run[side].result))
+        if (!pair->chosen[side] || !cs_sim_outcome_ran(&pair->run[side].outcome))
             return (struct cs_sim_work){.more = 0};
-    return cs_sim_work_compare(&pair->run[CS_WITHOUT].result, &pair->run[CS_WITH].result);
+    return cs_sim_work_compare(&pair->run[CS_WITHOUT].outcome, &pair->run[CS_WITH].outcome);
 }
 
 bool cs_sim_pair_gains_nothing(const struct cs_sim_pair *pair)
 {
     for (int side = 0; side < CS_SIDES; side++)
-        if (!pair->chosen[side] || !pair->run[side].result.used ||
-            !cs_sim_outcome_fits(&pair->run[side].result))
+        if (!pair->chosen[side] || !pair->run[side].outcome.used ||
+            !cs_sim_outcome_fits(&pair->run[side].outcome))
             return false;
-    const int64_t without = peak_of(&pair->run[CS_WITHOUT].result),
-                  with = peak_of(&pair->run[CS_WITH].result);
+    const int64_t without = peak_of(&pair->run[CS_WITHOUT].outcome),
+                  with = peak_of(&pair->run[CS_WITH].outcome);
     const struct cs_sim_work work = cs_sim_pair_work(pair);
-    return pair->run[CS_WITH].result.calls > 0 && work.more == 0 && work.less == 0 &&
+    return pair->run[CS_WITH].outcome.calls > 0 && work.more == 0 && work.less == 0 &&
            (with >= without || without - with < without / 100);
 }
 
@@ -118,8 +118,8 @@ bool cs_sim_pair_record(struct cs_simulation *simulation, struct cs_sim_pair *pa
  * result with the library again for it. False after printing the reason. */
 static bool choose_process(struct cs_sim_pair *pair)
 {
-    const struct cs_sim_outcome *without = &pair->run[CS_WITHOUT].result;
-    struct cs_sim_outcome *with = &pair->run[CS_WITH].result;
+    const struct cs_sim_outcome *without = &pair->run[CS_WITHOUT].outcome;
+    struct cs_sim_outcome *with = &pair->run[CS_WITH].outcome;
     if (!pair->chosen[CS_WITHOUT] || !pair->chosen[CS_WITH] ||
         without->processes != with->processes || without->number == with->number)
         return true;
@@ -134,14 +134,14 @@ static bool choose_process(struct cs_sim_pair *pair)
 static void take_untiled_time(struct cs_sim_pair *pair)
 {
     for (int side = 0; side < CS_SIDES; side++)
-        if (!pair->chosen[side] || !cs_sim_outcome_ran(&pair->run[side].result) ||
+        if (!pair->chosen[side] || !cs_sim_outcome_ran(&pair->run[side].outcome) ||
             pair->base[side].name)
             return;
     const struct cs_sim_work work = cs_sim_pair_work(pair);
     if (work.more > 0 || work.less > 0)
         return;
-    pair->run[CS_WITHOUT].result.predicted_ns = pair->run[CS_WITH].result.untiled_ns;
-    pair->run[CS_WITHOUT].result.predicted_most_ns = pair->run[CS_WITH].result.untiled_most_ns;
+    pair->run[CS_WITHOUT].outcome.predicted_ns = pair->run[CS_WITH].outcome.untiled_ns;
+    pair->run[CS_WITHOUT].outcome.predicted_most_ns = pair->run[CS_WITH].outcome.untiled_most_ns;
 }
 
 /* Lists the runs of the chosen sides of all pairs. Returns their number. */
@@ -165,9 +165,9 @@ static size_t list_disturbed(struct cs_sim_pair *pair, size_t pairs, struct cs_s
     size_t runs = 0;
     for (size_t i = 0; i < pairs; i++) {
         struct cs_sim_run *without = &pair[i].run[CS_WITHOUT], *with = &pair[i].run[CS_WITH];
-        const bool failed = cs_sim_outcome_disturbed(&without->result);
+        const bool failed = cs_sim_outcome_disturbed(&without->outcome);
         if (pair[i].chosen[CS_WITHOUT] && pair[i].chosen[CS_WITH] &&
-            failed != cs_sim_outcome_disturbed(&with->result))
+            failed != cs_sim_outcome_disturbed(&with->outcome))
             run[runs++] = failed ? without : with;
     }
     return runs;
@@ -201,8 +201,8 @@ static size_t list_repeated(struct cs_sim_pair *pair, size_t pairs, struct cs_si
     for (size_t i = 0; i < CS_SIDES * pairs; i++) {
         struct cs_sim_pair *of = &pair[i / CS_SIDES];
         const enum cs_side side = (enum cs_side)(i % CS_SIDES);
-        const struct cs_sim_outcome *result = &of->run[side].result;
-        if (!of->chosen[side] || (result->refused == 0 && !cs_sim_outcome_out_of_memory(result)))
+        const struct cs_sim_outcome *outcome = &of->run[side].outcome;
+        if (!of->chosen[side] || (outcome->refused == 0 && !cs_sim_outcome_out_of_memory(outcome)))
             continue;
         of->base[side] = run_of(of, side, names[side], plenty, false);
         run[runs++] = &of->base[side];
@@ -232,8 +232,8 @@ static bool take_ended(struct cs_sim_run *run)
 {
     if (run->state != CS_RUN_ENDED)
         return false;
-    cs_sim_outcome_free(&run->result);
-    return cs_sim_outcome_read(run) && run->result.used;
+    cs_sim_outcome_free(&run->outcome);
+    return cs_sim_outcome_read(run) && run->outcome.used;
 }
 
 bool cs_sim_pairs_take_ended(struct cs_sim_pair *pair, size_t pairs)
@@ -244,10 +244,10 @@ bool cs_sim_pairs_take_ended(struct cs_sim_pair *pair, size_t pairs)
             struct cs_sim_run *base = &pair[i].base[side];
             pair[i].chosen[side] = pair[i].chosen[side] && take_ended(&pair[i].run[side]);
             any = any || pair[i].chosen[side];
-            if (!base->result.used) /* it was not read */
+            if (!base->outcome.used) /* it was not read */
                 base->name = NULL;
         }
-        if (!pair[i].recorded.result.used)
+        if (!pair[i].recorded.outcome.used)
             pair[i].recorded.name = NULL;
         if (!choose_process(&pair[i]))
             return false;
@@ -258,16 +258,16 @@ bool cs_sim_pairs_take_ended(struct cs_sim_pair *pair, size_t pairs)
 
 void cs_sim_pair_free(struct cs_sim_pair *pair)
 {
-    cs_sim_outcome_free(&pair->recorded.result);
+    cs_sim_outcome_free(&pair->recorded.outcome);
     for (int side = 0; side < CS_SIDES; side++) {
-        cs_sim_outcome_free(&pair->run[side].result);
-        cs_sim_outcome_free(&pair->base[side].result);
+        cs_sim_outcome_free(&pair->run[side].outcome);
+        cs_sim_outcome_free(&pair->base[side].outcome);
     }
 }
 
 const struct cs_sim_outcome *cs_sim_pair_base(const struct cs_sim_pair *pair, enum cs_side side)
 {
-    return pair->base[side].name ? &pair->base[side].result : &pair->run[side].result;
+    return pair->base[side].name ? &pair->base[side].outcome : &pair->run[side].outcome;
 }
 
 /* --- the smallest capacity --- */
@@ -298,8 +298,8 @@ static bool is_open(const struct bisection *question)
 static void learn_from(struct search *search, const struct cs_sim_run *run)
 {
     const struct cs_sim_outcome *base = cs_sim_pair_base(search->pair, search->side);
-    const bool answer[QUESTIONS] = {[RUNS] = cs_sim_outcome_ran(&run->result),
-                                    [ENGINES] = cs_sim_outcome_same_engines(&run->result, base)};
+    const bool answer[QUESTIONS] = {[RUNS] = cs_sim_outcome_ran(&run->outcome),
+                                    [ENGINES] = cs_sim_outcome_same_engines(&run->outcome, base)};
     for (int i = 0; i < QUESTIONS; i++) {
         struct bisection *question = &search->question[i];
         if (!answer[i])
@@ -323,7 +323,7 @@ static bool ask_round(struct cs_simulation *simulation, struct search *search, s
         question->run.memory = 0;
         if (!is_open(question))
             continue;
-        cs_sim_outcome_free(&question->run.result);
+        cs_sim_outcome_free(&question->run.outcome);
         question->run = run_of(of->pair, of->side, cs_side_names[of->side], middle, false);
         run[runs++] = &question->run;
     }
@@ -356,11 +356,11 @@ bool cs_sim_pairs_smallest(struct cs_simulation *simulation, struct cs_sim_pair 
         good = ask_round(simulation, search, searches, &any);
     for (size_t i = 0; i < searches; i++) {
         struct bisection *question = search[i].question;
-        struct cs_sim_outcome *result = &search[i].pair->run[search[i].side].result;
-        result->smallest = good ? question[RUNS].yes : 0;
-        result->smallest_same_engines = good ? question[ENGINES].yes : 0;
-        cs_sim_outcome_free(&question[RUNS].run.result);
-        cs_sim_outcome_free(&question[ENGINES].run.result);
+        struct cs_sim_outcome *outcome = &search[i].pair->run[search[i].side].outcome;
+        outcome->smallest = good ? question[RUNS].yes : 0;
+        outcome->smallest_same_engines = good ? question[ENGINES].yes : 0;
+        cs_sim_outcome_free(&question[RUNS].run.outcome);
+        cs_sim_outcome_free(&question[ENGINES].run.outcome);
     }
     free(search);
     return good;

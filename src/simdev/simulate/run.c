@@ -119,14 +119,14 @@ static void begin_run(struct cs_sim_run *run, pid_t pid)
 {
     run->pid = pid;
     run->state = CS_RUN_RUNNING;
-    run->result.seconds = cs_clock_seconds();
+    run->outcome.seconds = cs_clock_seconds();
 }
 
 static void end_run(struct cs_sim_run *run, int status)
 {
     run->state = CS_RUN_ENDED;
-    run->result.seconds = cs_clock_seconds() - run->result.seconds;
-    run->result.status = status;
+    run->outcome.seconds = cs_clock_seconds() - run->outcome.seconds;
+    run->outcome.status = status;
 }
 
 /* --- a process for each run --- */
@@ -280,7 +280,7 @@ static void put_run(const struct cs_sim_run *run, struct cs_text *text)
     struct cs_sim_progress progress;
     char bytes[CS_BYTES_TEXT];
     cs_text_put(text, "%s%s %.0f s", text->length > 0 ? "; " : "", run->name,
-                cs_clock_seconds() - run->result.seconds);
+                cs_clock_seconds() - run->outcome.seconds);
     if (cs_sim_progress_read(run->folder, &progress))
         cs_text_put(text, ": %llu convolution%s, %s", progress.convolutions,
                     progress.convolutions == 1 ? "" : "s",

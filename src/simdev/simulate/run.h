@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* One run, and its result. */
+/* One run, and its outcome. */
 struct cs_sim_run {
     const char *name; /* "without", also in its folder's name; NULL: there is no such run */
     const struct cs_device_file *device;
@@ -32,7 +32,7 @@ struct cs_sim_run {
         CS_RUN_ENDED
     } state;
     pid_t pid; /* 0: of a forked run, not known yet */
-    struct cs_sim_outcome result;
+    struct cs_sim_outcome outcome;
 };
 
 /* Makes all runs, at most simulation->jobs of them at the same time. Prints a line about their

@@ -75,7 +75,7 @@ static bool used_device(const struct cs_process_progress *process)
  * first that looked for it. NULL: there is none. */
 static const struct cs_process_progress *list_processes(const struct cs_sim_progress *progress,
                                                         const struct cs_sim_run *run,
-                                                        struct cs_sim_outcome *result)
+                                                        struct cs_sim_outcome *outcome)
 {
     const struct cs_process_progress *chosen = NULL;
     char path[PLACE];
@@ -84,21 +84,21 @@ static const struct cs_process_progress *list_processes(const struct cs_sim_prog
         const pid_t pid = (pid_t)process->pid;
         if (pid != 0 && !chosen)
             chosen = process;
-        result->idle += pid != 0 && !used_device(process);
+        outcome->idle += pid != 0 && !used_device(process);
         if (pid == 0 || !used_device(process))
             continue;
-        result->process[result->processes++] =
+        outcome->process[outcome->processes++] =
             (struct cs_sim_process){.pid = pid,
                                     .device_peak = (int64_t)process->peak_bytes,
                                     .launches = (int64_t)process->convolutions,
                                     .reported = find_file(run, "report", pid, path)};
-        if (run->process > 0 ? result->processes == run->process
-                             : result->number == 0 || process->peak_bytes > chosen->peak_bytes) {
+        if (run->process > 0 ? outcome->processes == run->process
+                             : outcome->number == 0 || process->peak_bytes > chosen->peak_bytes) {
             chosen = process;
-            result->number = result->processes;
+            outcome->number = outcome->processes;
         }
     }
-    result->processes += (int)progress->unlisted;
+    outcome->processes += (int)progress->unlisted;
     return chosen;
 }
 
@@ -110,159 +110,161 @@ const char *cs_planning_version(const char *planning)
 
 /* Takes the figures that the device stores while the process runs. */
 static void take_process(const struct cs_process_progress *process, const struct cs_sim_run *run,
-                         struct cs_sim_outcome *result)
+                         struct cs_sim_outcome *outcome)
 {
-    result->pid = (pid_t)process->pid;
-    result->used = used_device(process);
-    result->kernels = (int64_t)process->kernels;
-    result->library_calls = (int64_t)process->library_calls;
-    result->launches = (int64_t)process->convolutions;
-    snprintf(result->planning, sizeof result->planning, "%.*s", (int)sizeof process->planning,
+    outcome->pid = (pid_t)process->pid;
+    outcome->used = used_device(process);
+    outcome->kernels = (int64_t)process->kernels;
+    outcome->library_calls = (int64_t)process->library_calls;
+    outcome->launches = (int64_t)process->convolutions;
+    snprintf(outcome->planning, sizeof outcome->planning, "%.*s", (int)sizeof process->planning,
              process->planning);
-    result->planned = cs_planning_version(result->planning) || result->launches == 0;
-    result->largest_workspace = (int64_t)process->largest_workspace;
-    result->tensor_bytes = (int64_t)process->tensor_bytes;
-    result->refused = (int64_t)process->refused;
-    result->missing_bytes =
+    outcome->planned = cs_planning_version(outcome->planning) || outcome->launches == 0;
+    outcome->largest_workspace = (int64_t)process->largest_workspace;
+    outcome->tensor_bytes = (int64_t)process->tensor_bytes;
+    outcome->refused = (int64_t)process->refused;
+    outcome->missing_bytes =
         (int64_t)(process->last_refused_bytes + process->last_refused_live) - run->memory;
 }
 
 /* Takes the peaks of all GPUs. The figures of the run are those of the GPU that needs most. */
 static void take_gpus(const struct cs_sim_progress *progress, const struct cs_sim_run *run,
-                      struct cs_sim_outcome *result)
+                      struct cs_sim_outcome *outcome)
 {
-    result->missing_gpu = (int64_t)progress->missing_gpu;
-    result->gpus = run->gpus > 1 && run->gpus <= CS_MOST_GPUS ? run->gpus : 1;
-    for (int i = 0; i < result->gpus; i++) {
+    outcome->missing_gpu = (int64_t)progress->missing_gpu;
+    outcome->gpus = run->gpus > 1 && run->gpus <= CS_MOST_GPUS ? run->gpus : 1;
+    for (int i = 0; i < outcome->gpus; i++) {
         const struct cs_gpu_progress *gpu = &progress->gpu[i];
-        int64_t *const peak = result->gpu[i];
+        int64_t *const peak = outcome->gpu[i];
         peak[CS_FIGURE_allocated_peak] = peak[CS_FIGURE_reserved_peak] = -1;
         peak[CS_FIGURE_device_peak] = (int64_t)gpu->peak_bytes;
         peak[CS_FIGURE_needed] = (int64_t)gpu->needed_bytes;
-        if (peak[CS_FIGURE_needed] > result->needed) {
-            result->needed = peak[CS_FIGURE_needed];
-            result->device_peak = peak[CS_FIGURE_device_peak];
+        if (peak[CS_FIGURE_needed] > outcome->needed) {
+            outcome->needed = peak[CS_FIGURE_needed];
+            outcome->device_peak = peak[CS_FIGURE_device_peak];
         }
     }
 }
 
 /* Takes the figures that the device reports at the end of the process. */
-static void take_report(struct cs_sim_outcome *result)
+static void take_report(struct cs_sim_outcome *outcome)
 {
-    const cJSON *report = result->report;
-    result->cut_short = result->used && !report;
-    result->used = result->used || report;
-    copy_text(report, "linked_runtime", result->linked_runtime, sizeof result->linked_runtime);
+    const cJSON *report = outcome->report;
+    outcome->cut_short = outcome->used && !report;
+    outcome->used = outcome->used || report;
+    copy_text(report, "linked_runtime", outcome->linked_runtime, sizeof outcome->linked_runtime);
 }
 
 /* Takes the peaks that the framework reported in the chosen process. */
-static void take_framework(struct cs_sim_outcome *result)
+static void take_framework(struct cs_sim_outcome *outcome)
 {
-    const cJSON *peaks = result->framework_peaks, *gpu;
-    copy_text(peaks, "framework", result->framework, sizeof result->framework);
-    result->allocated = number_of(peaks, "allocated");
-    result->reserved = number_of(peaks, "reserved");
-    result->retries = number_of(peaks, "retries");
-    result->failed = number_of(peaks, "failed");
-    result->exhausted = cJSON_IsTrue(cs_json_at(peaks, "exhausted"));
-    result->limit = cs_json_whole_at(peaks, "limit", 0);
-    const int64_t taken = result->reserved >= 0 ? result->reserved : result->device_peak;
-    if (cJSON_IsTrue(cs_json_at(peaks, "holds")) && result->allocated >= 0 &&
-        taken > result->allocated && taken <= result->device_peak)
-        result->held = taken - result->allocated;
+    const cJSON *peaks = outcome->framework_peaks, *gpu;
+    copy_text(peaks, "framework", outcome->framework, sizeof outcome->framework);
+    outcome->allocated = number_of(peaks, "allocated");
+    outcome->reserved = number_of(peaks, "reserved");
+    outcome->retries = number_of(peaks, "retries");
+    outcome->failed = number_of(peaks, "failed");
+    outcome->exhausted = cJSON_IsTrue(cs_json_at(peaks, "exhausted"));
+    outcome->limit = cs_json_whole_at(peaks, "limit", 0);
+    const int64_t taken = outcome->reserved >= 0 ? outcome->reserved : outcome->device_peak;
+    if (cJSON_IsTrue(cs_json_at(peaks, "holds")) && outcome->allocated >= 0 &&
+        taken > outcome->allocated && taken <= outcome->device_peak)
+        outcome->held = taken - outcome->allocated;
     cJSON_ArrayForEach(gpu, cs_json_at(peaks, "gpus"))
     {
         const int index = gpu->string ? atoi(gpu->string) : CS_MOST_GPUS;
-        if (index < 0 || index >= result->gpus)
+        if (index < 0 || index >= outcome->gpus)
             continue;
-        result->gpu[index][CS_FIGURE_allocated_peak] = number_of(gpu, "allocated");
-        result->gpu[index][CS_FIGURE_reserved_peak] = number_of(gpu, "reserved");
+        outcome->gpu[index][CS_FIGURE_allocated_peak] = number_of(gpu, "allocated");
+        outcome->gpu[index][CS_FIGURE_reserved_peak] = number_of(gpu, "reserved");
     }
 }
 
 /* Takes the totals of the library's summary. */
-static void take_totals(struct cs_sim_outcome *result)
+static void take_totals(struct cs_sim_outcome *outcome)
 {
-    const cJSON *totals = cs_json_at(result->summary, "totals");
-    result->calls = number_of(totals, "calls");
-    result->tiled = number_of(totals, "tiled");
-    result->reported = number_of(totals, "reported_max");
-    result->extra_launches = number_of(totals, "extra_launches");
-    result->untiled_ns = number_of(totals, "untiled_ns");
-    result->predicted_ns = number_of(totals, "predicted_ns");
-    result->untiled_most_ns = number_of(totals, "untiled_most_ns");
-    result->predicted_most_ns = number_of(totals, "predicted_most_ns");
+    const cJSON *totals = cs_json_at(outcome->summary, "totals");
+    outcome->calls = number_of(totals, "calls");
+    outcome->tiled = number_of(totals, "tiled");
+    outcome->reported = number_of(totals, "reported_max");
+    outcome->extra_launches = number_of(totals, "extra_launches");
+    outcome->untiled_ns = number_of(totals, "untiled_ns");
+    outcome->predicted_ns = number_of(totals, "predicted_ns");
+    outcome->untiled_most_ns = number_of(totals, "untiled_most_ns");
+    outcome->predicted_most_ns = number_of(totals, "predicted_most_ns");
 }
 
 bool cs_sim_outcome_read(struct cs_sim_run *run)
 {
-    struct cs_sim_outcome *result = &run->result;
+    struct cs_sim_outcome *outcome = &run->outcome;
     struct cs_sim_progress progress;
     char path[PLACE];
     bool good = true;
-    *result = (struct cs_sim_outcome){
-        .status = result->status, .seconds = result->seconds, .planned = true};
+    *outcome = (struct cs_sim_outcome){
+        .status = outcome->status, .seconds = outcome->seconds, .planned = true};
     const struct cs_process_progress *chosen = cs_sim_progress_read(run->folder, &progress)
-                                                   ? list_processes(&progress, run, result)
+                                                   ? list_processes(&progress, run, outcome)
                                                    : NULL;
     if (chosen) {
-        take_process(chosen, run, result);
-        take_gpus(&progress, run, result);
-        result->report = read_file_of(run, "report", result->pid);
-        result->summary = read_file_of(run, "summary", result->pid);
-        result->framework_peaks = read_file_of(run, "python", result->pid);
-        good = result->report || !find_file(run, "report", result->pid, path);
+        take_process(chosen, run, outcome);
+        take_gpus(&progress, run, outcome);
+        outcome->report = read_file_of(run, "report", outcome->pid);
+        outcome->summary = read_file_of(run, "summary", outcome->pid);
+        outcome->framework_peaks = read_file_of(run, "python", outcome->pid);
+        good = outcome->report || !find_file(run, "report", outcome->pid, path);
     }
-    take_report(result);
-    take_framework(result);
-    take_totals(result);
-    result->work = cs_sim_work_read(result);
+    take_report(outcome);
+    take_framework(outcome);
+    take_totals(outcome);
+    outcome->work = cs_sim_work_read(outcome);
     return good;
 }
 
-void cs_sim_outcome_free(struct cs_sim_outcome *result)
+void cs_sim_outcome_free(struct cs_sim_outcome *outcome)
 {
-    cJSON_Delete(result->report);
-    cJSON_Delete(result->summary);
-    cJSON_Delete(result->framework_peaks);
-    cJSON_Delete(result->work);
-    result->report = result->summary = result->framework_peaks = result->work = NULL;
+    cJSON_Delete(outcome->report);
+    cJSON_Delete(outcome->summary);
+    cJSON_Delete(outcome->framework_peaks);
+    cJSON_Delete(outcome->work);
+    outcome->report = outcome->summary = outcome->framework_peaks = outcome->work = NULL;
 }
 
-bool cs_sim_outcome_ran(const struct cs_sim_outcome *result)
+bool cs_sim_outcome_ran(const struct cs_sim_outcome *outcome)
 {
-    return result->status == 0 || cs_sim_outcome_stopped(result);
+    return outcome->status == 0 || cs_sim_outcome_stopped(outcome);
 }
 
-bool cs_sim_outcome_stopped(const struct cs_sim_outcome *result)
+bool cs_sim_outcome_stopped(const struct cs_sim_outcome *outcome)
 {
-    return result->used && (result->status == 128 + SIGTERM || result->status == 128 + SIGINT);
+    return outcome->used && (outcome->status == 128 + SIGTERM || outcome->status == 128 + SIGINT);
 }
 
-bool cs_sim_outcome_out_of_memory(const struct cs_sim_outcome *result)
+bool cs_sim_outcome_out_of_memory(const struct cs_sim_outcome *outcome)
 {
-    return !cs_sim_outcome_ran(result) && (result->refused > 0 || result->exhausted);
+    return !cs_sim_outcome_ran(outcome) && (outcome->refused > 0 || outcome->exhausted);
 }
 
-int64_t cs_sim_outcome_failures(const struct cs_sim_outcome *result)
+int64_t cs_sim_outcome_failures(const struct cs_sim_outcome *outcome)
 {
-    int64_t failed = result->failed >= 0 ? result->failed : result->refused;
+    int64_t failed = outcome->failed >= 0 ? outcome->failed : outcome->refused;
     return failed > 0 ? failed : 0;
 }
 
-bool cs_sim_outcome_disturbed(const struct cs_sim_outcome *result)
+bool cs_sim_outcome_disturbed(const struct cs_sim_outcome *outcome)
 {
-    return !cs_sim_outcome_out_of_memory(result) && !(result->used && cs_sim_outcome_ran(result));
+    return !cs_sim_outcome_out_of_memory(outcome) &&
+           !(outcome->used && cs_sim_outcome_ran(outcome));
 }
 
-bool cs_sim_outcome_used_gpu(const struct cs_sim_outcome *result)
+bool cs_sim_outcome_used_gpu(const struct cs_sim_outcome *outcome)
 {
-    return result->used && (result->device_peak > 0 || result->kernels > 0 || result->launches > 0);
+    return outcome->used &&
+           (outcome->device_peak > 0 || outcome->kernels > 0 || outcome->launches > 0);
 }
 
-bool cs_sim_outcome_fits(const struct cs_sim_outcome *result)
+bool cs_sim_outcome_fits(const struct cs_sim_outcome *outcome)
 {
-    return cs_sim_outcome_ran(result) && cs_sim_outcome_failures(result) == 0;
+    return cs_sim_outcome_ran(outcome) && cs_sim_outcome_failures(outcome) == 0;
 }
 
 /* True if a plan of the list has the graph of `plan`, that is the same text before the dash
@@ -279,12 +281,12 @@ static bool has_graph(const cJSON *plans, const char *plan)
     return false;
 }
 
-int64_t cs_sim_outcome_other_engines(const struct cs_sim_outcome *result,
+int64_t cs_sim_outcome_other_engines(const struct cs_sim_outcome *outcome,
                                      const struct cs_sim_outcome *base)
 {
     const cJSON *known = cs_json_at(base->report, "plans.most"), *plan;
     int64_t others = 0;
-    cJSON_ArrayForEach(plan, cs_json_at(result->report, "plans.most"))
+    cJSON_ArrayForEach(plan, cs_json_at(outcome->report, "plans.most"))
     {
         if (!cJSON_GetObjectItemCaseSensitive(known, plan->string) &&
             has_graph(known, plan->string))
@@ -294,35 +296,35 @@ int64_t cs_sim_outcome_other_engines(const struct cs_sim_outcome *result,
 }
 
 /* True if both runs had the same convolutions, or those of one are not known. */
-static bool did_same_work(const struct cs_sim_outcome *result, const struct cs_sim_outcome *base)
+static bool did_same_work(const struct cs_sim_outcome *outcome, const struct cs_sim_outcome *base)
 {
-    const struct cs_sim_work work = cs_sim_work_compare(result, base);
+    const struct cs_sim_work work = cs_sim_work_compare(outcome, base);
     return work.more == 0 && work.less == 0;
 }
 
-bool cs_sim_outcome_same_engines(const struct cs_sim_outcome *result,
+bool cs_sim_outcome_same_engines(const struct cs_sim_outcome *outcome,
                                  const struct cs_sim_outcome *base)
 {
-    return cs_sim_outcome_ran(result) && did_same_work(result, base) &&
-           cs_sim_outcome_other_engines(result, base) == 0;
+    return cs_sim_outcome_ran(outcome) && did_same_work(outcome, base) &&
+           cs_sim_outcome_other_engines(outcome, base) == 0;
 }
 
-int64_t cs_sim_outcome_need(const struct cs_sim_outcome *result)
+int64_t cs_sim_outcome_need(const struct cs_sim_outcome *outcome)
 {
-    return result->needed - result->held;
+    return outcome->needed - outcome->held;
 }
 
-enum cs_sim_fit cs_sim_outcome_fit(const struct cs_sim_outcome *result,
+enum cs_sim_fit cs_sim_outcome_fit(const struct cs_sim_outcome *outcome,
                                    const struct cs_sim_outcome *base, int64_t memory)
 {
-    if (cs_sim_outcome_out_of_memory(result))
+    if (cs_sim_outcome_out_of_memory(outcome))
         return CS_SIM_FIT_NO;
-    if (!cs_sim_outcome_ran(result) || !cs_sim_outcome_used_gpu(result) || !result->planned)
+    if (!cs_sim_outcome_ran(outcome) || !cs_sim_outcome_used_gpu(outcome) || !outcome->planned)
         return CS_SIM_FIT_NONE;
-    if (!did_same_work(result, base))
+    if (!did_same_work(outcome, base))
         return CS_SIM_FIT_ADAPTS;
-    return cs_sim_outcome_failures(result) == 0 &&
-                   cs_sim_outcome_need(result) <= memory / 100 * CS_SIM_SURE_PERCENT
+    return cs_sim_outcome_failures(outcome) == 0 &&
+                   cs_sim_outcome_need(outcome) <= memory / 100 * CS_SIM_SURE_PERCENT
                ? CS_SIM_FIT_YES
                : CS_SIM_FIT_MAY_FAIL;
 }
@@ -343,10 +345,10 @@ static bool add_item(char *list, size_t size, const char *item, int64_t count)
     return false;
 }
 
-int64_t cs_sim_outcome_names(const struct cs_sim_outcome *result, const char *kind, char *text_p,
+int64_t cs_sim_outcome_names(const struct cs_sim_outcome *outcome, const char *kind, char *text_p,
                              size_t size)
 {
-    const cJSON *object = cs_json_at(result->report, kind), *item;
+    const cJSON *object = cs_json_at(outcome->report, kind), *item;
     *text_p = '\0';
     cJSON_ArrayForEach(item, cs_json_at(object, "most"))
     {
@@ -356,13 +358,13 @@ int64_t cs_sim_outcome_names(const struct cs_sim_outcome *result, const char *ki
     return number_of(object, "names");
 }
 
-int64_t cs_sim_outcome_unknown(const struct cs_sim_outcome *result, char *text_p, size_t size)
+int64_t cs_sim_outcome_unknown(const struct cs_sim_outcome *outcome, char *text_p, size_t size)
 {
     const cJSON *item;
     int64_t reads = 0;
     bool full = false;
     *text_p = '\0';
-    cJSON_ArrayForEach(item, cs_json_at(result->framework_peaks, "unknown"))
+    cJSON_ArrayForEach(item, cs_json_at(outcome->framework_peaks, "unknown"))
     {
         char operation[64], line[256], one[400];
         const int64_t count = cs_json_whole_at(item, "count", 0);

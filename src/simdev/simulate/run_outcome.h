@@ -64,7 +64,7 @@ struct cs_sim_process {
     bool reported; /* it left a report: it was not killed, nor did it call _exit */
 };
 
-/* The result of a run. If several processes used the device, the figures are those of the process
+/* The outcome of a run. If several processes used the device, the figures are those of the process
  * that the run selects (`process` of cs_sim_run). Figures from the reports and the summary
  * are -1 if they are missing there. */
 struct cs_sim_outcome {
@@ -110,41 +110,41 @@ struct cs_sim_outcome {
     int64_t smallest, smallest_same_engines;
 };
 
-/* Reads the files of a run that has ended into its result. False after a line: memory is short, or
+/* Reads the files of a run that has ended into its outcome. False after a line: memory is short, or
  * a file is damaged. */
 bool cs_sim_outcome_read(struct cs_sim_run *run);
-void cs_sim_outcome_free(struct cs_sim_outcome *result);
+void cs_sim_outcome_free(struct cs_sim_outcome *outcome);
 
 /* Returns the version in a text of `planning`: "9.26.0" of "cudnn 9.26.0". NULL: no cuDNN planned.
  */
 const char *cs_planning_version(const char *planning);
 
 /* True if the program ended with status 0, or was stopped. */
-bool cs_sim_outcome_ran(const struct cs_sim_outcome *result);
+bool cs_sim_outcome_ran(const struct cs_sim_outcome *outcome);
 /* True if it used the device and was ended by SIGTERM or SIGINT, as servers are. */
-bool cs_sim_outcome_stopped(const struct cs_sim_outcome *result);
+bool cs_sim_outcome_stopped(const struct cs_sim_outcome *outcome);
 /* True if it failed, and the device had refused an allocation or the framework's limit was reached.
  */
-bool cs_sim_outcome_out_of_memory(const struct cs_sim_outcome *result);
+bool cs_sim_outcome_out_of_memory(const struct cs_sim_outcome *outcome);
 
 /* True if it failed or did not use the device, for another reason than lack of memory. */
-bool cs_sim_outcome_disturbed(const struct cs_sim_outcome *result);
+bool cs_sim_outcome_disturbed(const struct cs_sim_outcome *outcome);
 
 /* True if its kernels, convolutions or memory were on the GPU. */
-bool cs_sim_outcome_used_gpu(const struct cs_sim_outcome *result);
+bool cs_sim_outcome_used_gpu(const struct cs_sim_outcome *outcome);
 /* True if it ran and no allocation failed. An allocation that succeeds after the framework has
  * emptied its cache does not count as failed. */
-bool cs_sim_outcome_fits(const struct cs_sim_outcome *result);
+bool cs_sim_outcome_fits(const struct cs_sim_outcome *outcome);
 /* Returns the number of failed allocations: from the framework's report, else from the device's
  * refusals. */
-int64_t cs_sim_outcome_failures(const struct cs_sim_outcome *result);
+int64_t cs_sim_outcome_failures(const struct cs_sim_outcome *outcome);
 
 /* --- the work of a run: its distinct convolutions --- */
 
 /* Returns the convolutions of a run with their calls, {"forward 32x64x512x512 64x64x3x3": 2}: those
  * of the program, not the tiles. NULL: some are not known, or memory is short. The caller deletes
  * the object. */
-struct cJSON *cs_sim_work_read(const struct cs_sim_outcome *result);
+struct cJSON *cs_sim_work_read(const struct cs_sim_outcome *outcome);
 
 /* The work of a run compared with that of another one. All zeros if one of them is not known. */
 struct cs_sim_work {
@@ -152,7 +152,7 @@ struct cs_sim_work {
     int64_t calls, other_calls; /* of all convolutions of this run, of the other */
     int64_t batch, other_batch; /* that most of these calls have */
 };
-struct cs_sim_work cs_sim_work_compare(const struct cs_sim_outcome *result,
+struct cs_sim_work cs_sim_work_compare(const struct cs_sim_outcome *outcome,
                                        const struct cs_sim_outcome *other);
 
 /* Appends the difference, "batch 32 instead of 16, 11 instead of 19 calls of convolutions": first
@@ -175,30 +175,30 @@ enum cs_sim_fit {
 
 /* Returns the memory that a run needs, with the contexts: without memory that its framework took
  * and never used. */
-int64_t cs_sim_outcome_need(const struct cs_sim_outcome *result);
+int64_t cs_sim_outcome_need(const struct cs_sim_outcome *outcome);
 
 /* Returns whether a run fits into `memory` bytes. `base`: the same program with memory to spare, or
  * the run itself if it had that. */
-enum cs_sim_fit cs_sim_outcome_fit(const struct cs_sim_outcome *result,
+enum cs_sim_fit cs_sim_outcome_fit(const struct cs_sim_outcome *outcome,
                                    const struct cs_sim_outcome *base, int64_t memory);
 
 /* Returns the number of convolutions that have another engine than in `base`. */
-int64_t cs_sim_outcome_other_engines(const struct cs_sim_outcome *result,
+int64_t cs_sim_outcome_other_engines(const struct cs_sim_outcome *outcome,
                                      const struct cs_sim_outcome *base);
 
 /* True if it ran, with the same convolutions on the same engines as `base`. */
-bool cs_sim_outcome_same_engines(const struct cs_sim_outcome *result,
+bool cs_sim_outcome_same_engines(const struct cs_sim_outcome *outcome,
                                  const struct cs_sim_outcome *base);
 
 /* Lists the names of one table of the report, such as "missing" or "reads_of_nothing_written.by",
  * with their counts. `text` gets the first ones as "name 3, other 1". Returns the number of names
  * in the table. */
-int64_t cs_sim_outcome_names(const struct cs_sim_outcome *result, const char *kind, char *text,
+int64_t cs_sim_outcome_names(const struct cs_sim_outcome *outcome, const char *kind, char *text,
                              size_t size);
 
 /* Lists the reads of values that were never computed, which PyTorch's hook reports. `text` gets
  * them as "operation at file:line function count". Returns the number of reads. */
-int64_t cs_sim_outcome_unknown(const struct cs_sim_outcome *result, char *text, size_t size);
+int64_t cs_sim_outcome_unknown(const struct cs_sim_outcome *outcome, char *text, size_t size);
 
 /* Shows the end of Python's last traceback and the last lines behind it, or the last lines that the
  * program printed, before it was forked if it printed none later. False: nothing was printed. */

@@ -14,19 +14,19 @@
 #include <string.h>
 
 /* All simulations of one program: a pair of runs for each device. */
-struct answer {
+struct question {
     struct cs_device_file device[CS_MOST_DEVICES];
     struct cs_sim_pair pair[CS_MOST_DEVICES];
     size_t devices;
-    cJSON *earlier; /* the result of --baseline; NULL: it was not given */
+    cJSON *earlier; /* the answer of --baseline; NULL: it was not given */
 };
 
 void cs_sim_pair_show_output(const struct cs_sim_pair *pair)
 {
     for (int side = 0; side < CS_SIDES; side++) {
-        const struct cs_sim_outcome *result = &pair->run[side].result;
-        if (!pair->chosen[side] || cs_sim_outcome_ran(result) ||
-            cs_sim_outcome_out_of_memory(result))
+        const struct cs_sim_outcome *outcome = &pair->run[side].outcome;
+        if (!pair->chosen[side] || cs_sim_outcome_ran(outcome) ||
+            cs_sim_outcome_out_of_memory(outcome))
             continue;
         cs_cli_complain("simulate: the last output of the program %s convshim:",
                         cs_side_names[side]);
@@ -52,40 +52,40 @@ static int worse_of(int status, int other)
     return status > other ? status : other;
 }
 
-/* Returns the exit status for a result. With --fits only one run counts: that with convshim, if it
+/* Returns the exit status for an answer. With --fits only one run counts: that with convshim, if it
  * was made. */
-static int status_of(const cJSON *result, bool checks)
+static int status_of(const cJSON *answer, bool checks)
 {
-    const cJSON *without = cs_json_at(result, "without"), *with = cs_json_at(result, "with");
+    const cJSON *without = cs_json_at(answer, "without"), *with = cs_json_at(answer, "with");
     const int status = with ? status_of_run(with, checks) : CS_CLI_OK;
     return without && !(with && checks) ? worse_of(status, status_of_run(without, checks)) : status;
 }
 
-/* Prints the JSON of one result, or of several as rows, and deletes it. False: memory is short. */
-static bool print_json(const struct cs_simulation *simulation, cJSON *results)
+/* Prints the JSON of one answer, or of several as rows, and deletes it. False: memory is short. */
+static bool print_json(const struct cs_simulation *simulation, cJSON *answers)
 {
     cJSON *root;
-    if (results->child->next) {
+    if (answers->child->next) {
         root = cJSON_CreateObject();
-        cs_sim_rows_add(root, &simulation->program, results, CS_ROWS_DEVICES);
+        cs_sim_rows_add(root, &simulation->program, answers, CS_ROWS_DEVICES);
     } else {
-        root = cJSON_DetachItemFromArray(results, 0);
+        root = cJSON_DetachItemFromArray(answers, 0);
         cs_json_add(root, "files", cs_private_layers_json(&simulation->layers));
     }
     return cs_json_print(root, stdout);
 }
 
-/* Prints the results in the format of the options. False: memory is short. */
+/* Prints the answers in the format of the options. False: memory is short. */
 static bool print_results(const struct cs_simulation *simulation,
                           const struct cs_simulate_options *options, const struct cs_sim_pair *pair,
-                          const cJSON *earlier, cJSON *results)
+                          const cJSON *earlier, cJSON *answers)
 {
-    const bool csv = options->format == CS_FORMAT_CSV, several = results->child->next != NULL;
+    const bool csv = options->format == CS_FORMAT_CSV, several = answers->child->next != NULL;
     if (options->format == CS_FORMAT_JSON)
-        return print_json(simulation, results);
+        return print_json(simulation, answers);
     if (!csv && !several)
-        cs_sim_answer_print(simulation, pair, results->child, options->checks);
-    else if (!cs_sim_rows_print(results, CS_ROWS_DEVICES, options->format))
+        cs_sim_answer_print(simulation, pair, answers->child, options->checks);
+    else if (!cs_sim_rows_print(answers, CS_ROWS_DEVICES, options->format))
         return false;
     if (several && !csv)
         printf("\nSimulated: kernels were counted, not computed. The sizes are from the cuDNN in "
@@ -94,7 +94,7 @@ static bool print_results(const struct cs_simulation *simulation,
                *simulation->program.folder ? simulation->program.folder
                                            : "no folder: NONE WAS FOUND");
     if (earlier)
-        cs_baseline_print(earlier, results->child, csv ? stderr : stdout);
+        cs_baseline_print(earlier, answers->child, csv ? stderr : stdout);
     return true;
 }
 
@@ -104,28 +104,28 @@ int cs_sim_answers_show(const struct cs_simulation *simulation,
 {
     int status = CS_CLI_OK;
     cs_json_begin();
-    cJSON *results = cJSON_CreateArray();
+    cJSON *answers = cJSON_CreateArray();
     for (size_t i = 0; i < pairs; i++) {
-        cJSON *result = cs_sim_answer(simulation, &pair[i], false);
+        cJSON *answer = cs_sim_answer(simulation, &pair[i], false);
         if (pairs > 1 || options->format == CS_FORMAT_CSV)
-            cJSON_AddStringToObject(result, "name", pair[i].device->name);
-        if (pairs > 1 && cJSON_IsNull(cs_json_at(result, "fits")))
-            cs_cli_complain("simulate: %s: %s", pair[i].device->name, cs_json_text(result, "why"));
-        status = worse_of(status, status_of(result, options->checks));
-        cs_json_add(results, NULL, result);
+            cJSON_AddStringToObject(answer, "name", pair[i].device->name);
+        if (pairs > 1 && cJSON_IsNull(cs_json_at(answer, "fits")))
+            cs_cli_complain("simulate: %s: %s", pair[i].device->name, cs_json_text(answer, "why"));
+        status = worse_of(status, status_of(answer, options->checks));
+        cs_json_add(answers, NULL, answer);
     }
     if (earlier)
         status =
             worse_of(status, cs_baseline_compare(earlier, options->baseline, options->tolerance,
-                                                 cJSON_GetArrayItem(results, 0)));
+                                                 cJSON_GetArrayItem(answers, 0)));
     bool printed = cs_json_complete();
     if (printed && options->html &&
-        !cs_sim_page_write(simulation, pair, results->child, options->html))
+        !cs_sim_page_write(simulation, pair, answers->child, options->html))
         status = CS_CLI_NONE;
-    printed = printed && print_results(simulation, options, pair, earlier, results);
+    printed = printed && print_results(simulation, options, pair, earlier, answers);
     if (!printed)
         cs_cli_complain("out of memory");
-    cJSON_Delete(results);
+    cJSON_Delete(answers);
     return printed ? status : CS_CLI_NONE;
 }
 
@@ -151,63 +151,63 @@ static bool needs_history(const struct cs_simulate_options *options)
            (options->html || options->baseline || options->format == CS_FORMAT_JSON);
 }
 
-/* Runs the pairs of all devices, prints their results and frees them. Returns the exit status. */
+/* Runs the pairs of all devices, prints their answers and frees them. Returns the exit status. */
 static int run_devices(struct cs_simulation *simulation, const struct cs_simulate_options *options,
-                       struct answer *answer)
+                       struct question *question)
 {
-    for (size_t i = 0; i < answer->devices; i++)
-        answer->pair[i] = (struct cs_sim_pair){
-            .device = &answer->device[i],
-            .memory = memory_for(options, &answer->device[i]),
-            .context = options->context >= 0 ? options->context : answer->device[i].context,
+    for (size_t i = 0; i < question->devices; i++)
+        question->pair[i] = (struct cs_sim_pair){
+            .device = &question->device[i],
+            .memory = memory_for(options, &question->device[i]),
+            .context = options->context >= 0 ? options->context : question->device[i].context,
             .gpus = options->gpus,
-            .history = answer->devices == 1 && needs_history(options),
+            .history = question->devices == 1 && needs_history(options),
             .chosen = {options->side[CS_WITHOUT], options->side[CS_WITH]}};
     if (options->varies)
-        return cs_vary_run(simulation, options, &answer->pair[0]);
-    bool ran =
-        cs_sim_pairs_run(simulation, answer->pair, answer->devices) &&
-        (answer->devices > 1 || cs_sim_pair_record(simulation, answer->pair)) &&
-        (!options->smallest || cs_sim_pairs_smallest(simulation, answer->pair, answer->devices));
-    ran = ran || (cs_interrupted() && cs_sim_pairs_take_ended(answer->pair, answer->devices));
-    int status = ran ? cs_sim_answers_show(simulation, options, answer->pair, answer->devices,
-                                           answer->earlier)
+        return cs_vary_run(simulation, options, &question->pair[0]);
+    bool ran = cs_sim_pairs_run(simulation, question->pair, question->devices) &&
+               (question->devices > 1 || cs_sim_pair_record(simulation, question->pair)) &&
+               (!options->smallest ||
+                cs_sim_pairs_smallest(simulation, question->pair, question->devices));
+    ran = ran || (cs_interrupted() && cs_sim_pairs_take_ended(question->pair, question->devices));
+    int status = ran ? cs_sim_answers_show(simulation, options, question->pair, question->devices,
+                                           question->earlier)
                      : CS_CLI_NONE;
     if (ran)
-        cs_sim_pair_show_output(&answer->pair[0]);
-    for (size_t i = 0; i < answer->devices; i++)
-        cs_sim_pair_free(&answer->pair[i]);
+        cs_sim_pair_show_output(&question->pair[0]);
+    for (size_t i = 0; i < question->devices; i++)
+        cs_sim_pair_free(&question->pair[i]);
     return status;
 }
 
 /* Loads the device profiles that --device names. False after printing the reason. */
-static bool load_devices(const struct cs_simulate_options *options, struct answer *answer)
+static bool load_devices(const struct cs_simulate_options *options, struct question *question)
 {
     char error[CS_DEVICE_FILE_ERROR], name[PATH_MAX];
     for (const char *at = options->device; *at;) {
         size_t length = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)length, at);
         at += length + (at[length] == ',');
-        if (answer->devices == CS_MOST_DEVICES) {
+        if (question->devices == CS_MOST_DEVICES) {
             cs_cli_complain("simulate: --device: at most %d names are allowed", CS_MOST_DEVICES);
             return false;
         }
-        if (!cs_device_file_load(name, NULL, &answer->device[answer->devices], error)) {
+        if (!cs_device_file_load(name, NULL, &question->device[question->devices], error)) {
             cs_cli_complain("%s", error);
             return false;
         }
         /* Prints which constants are used. */
-        (void)cs_cli_measured(answer->device[answer->devices++].title);
+        (void)cs_cli_measured(question->device[question->devices++].title);
     }
-    if (answer->devices == 0)
+    if (question->devices == 0)
         cs_cli_complain("simulate: --device: the name is empty. To list all: convshim simulate "
                         "--device list");
-    return answer->devices > 0;
+    return question->devices > 0;
 }
 
-/* Loads the preset, the earlier result and the devices that the options name. */
+/* Loads the preset, the earlier answer and the devices that the options name. */
 static bool take_names(struct cs_simulation *simulation, const struct cs_simulate_options *options,
-                       struct answer *answer)
+                       struct question *question)
 {
     char error[CS_DATA_FILE_ERROR];
     if (options->preset &&
@@ -216,34 +216,34 @@ static bool take_names(struct cs_simulation *simulation, const struct cs_simulat
         return false;
     }
     if (options->baseline)
-        answer->earlier = cs_baseline_read(options->baseline);
-    return (answer->earlier || !options->baseline) && load_devices(options, answer);
+        question->earlier = cs_baseline_read(options->baseline);
+    return (question->earlier || !options->baseline) && load_devices(options, question);
 }
 
-/* Finds the program, simulates it and prints the answer. Returns the exit status. */
+/* Finds the program, simulates it and prints the question. Returns the exit status. */
 static int answer_question(const struct cs_simulate_options *options, char **command)
 {
     static struct cs_simulation simulation; /* these two are too large for the stack */
-    static struct answer answer;
+    static struct question question;
     const bool many = options->capacity > 0 || options->checks || options->varies ||
                       options->smallest || strchr(options->device, ','),
                both = options->side[CS_WITHOUT] && options->side[CS_WITH];
-    memset(&answer, 0, sizeof answer);
+    memset(&question, 0, sizeof question);
     simulation = (struct cs_simulation){.title = "simulate",
                                         .options = options->given,
                                         .jobs = options->jobs,
                                         .forks = many || both,
                                         .shared = both};
     int status = CS_CLI_NONE;
-    if (!take_names(&simulation, options, &answer))
+    if (!take_names(&simulation, options, &question))
         status = CS_CLI_USAGE;
     else if (cs_sim_program_find(&simulation.program, command, options->cudnn, options->cuda) &&
              cs_simulation_begin(&simulation, options->library, options->keep))
-        status = run_devices(&simulation, options, &answer);
+        status = run_devices(&simulation, options, &question);
     cs_simulation_end(&simulation);
-    cJSON_Delete(answer.earlier);
-    for (size_t i = 0; i < answer.devices; i++)
-        cs_device_file_fini(&answer.device[i]);
+    cJSON_Delete(question.earlier);
+    for (size_t i = 0; i < question.devices; i++)
+        cs_device_file_fini(&question.device[i]);
     return status;
 }
 

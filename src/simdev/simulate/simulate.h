@@ -1,4 +1,4 @@
-/* `convshim simulate`: its options, its result, and the outputs that are made from the result. One
+/* `convshim simulate`: its options, its answer, and the outputs that are made from the answer. One
  * thread. */
 #ifndef SIMDEV_SIMULATE_SIMULATE_H
 #define SIMDEV_SIMULATE_SIMULATE_H
@@ -47,26 +47,26 @@ struct cs_simulate_options {
  */
 int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *options, int *operand_p);
 
-/* --- the result --- */
+/* --- the answer --- */
 
 enum {
     CS_SIMULATE_JSON_VERSION = 1
 };
 
-/* The result of a pair: a JSON object with the members that docs/simulate-json.md lists, except
+/* The answer of a pair: a JSON object with the members that docs/simulate-json.md lists, except
  * those that need the whole simulation. `spare`: the figures are those of the runs with memory to
- * spare, if the pair has them. Call cs_json_begin first, and cs_json_complete when all results are
+ * spare, if the pair has them. Call cs_json_begin first, and cs_json_complete when all answers are
  * made. The caller deletes the object. */
 struct cJSON *cs_sim_answer(const struct cs_simulation *simulation, const struct cs_sim_pair *pair,
                             bool spare);
 
 /* Returns a figure of one side's run, such as "device_peak"; -1: not known. */
-int64_t cs_sim_answer_number(const struct cJSON *result, enum cs_side side, const char *member);
+int64_t cs_sim_answer_number(const struct cJSON *answer, enum cs_side side, const char *member);
 
 /* Returns the words of the command as a JSON array. */
 struct cJSON *cs_sim_program_command(const struct cs_sim_program *program);
 
-/* --- the sentences of a result --- */
+/* --- the sentences of an answer --- */
 
 /* Appends to `text` how the program ran on that side. */
 void cs_sim_answer_verdict(const struct cs_sim_program *program, const struct cs_sim_pair *pair,
@@ -111,26 +111,26 @@ struct cs_figure_text {
 };
 
 /* Fills `text` with a figure of both sides. False if no run has the figure. */
-bool cs_sim_figure_write(const struct cJSON *result, enum cs_figure figure,
+bool cs_sim_figure_write(const struct cJSON *answer, enum cs_figure figure,
                          struct cs_figure_text *text);
 
-/* Prints a result as text, with `checks` also whether it fits. */
+/* Prints an answer as text, with `checks` also whether it fits. */
 void cs_sim_answer_print(const struct cs_simulation *simulation, const struct cs_sim_pair *pair,
-                         const struct cJSON *result, bool checks);
+                         const struct cJSON *answer, bool checks);
 
-/* Tables with a row for each result. `title` is the heading of the first column, which shows the
- * results' member "name". */
+/* Tables with a row for each answer. `title` is the heading of the first column, which shows the
+ * answers' member "name". */
 #define CS_ROWS_DEVICES "device"
 /* Prints the table as text or CSV. False: memory is short. */
-bool cs_sim_rows_print(const struct cJSON *results, const char *title, enum cs_format format);
+bool cs_sim_rows_print(const struct cJSON *answers, const char *title, enum cs_format format);
 /* Adds the rows to an object, with the members that all outputs of rows have. */
 void cs_sim_rows_add(struct cJSON *root, const struct cs_sim_program *program,
-                     const struct cJSON *results, const char *title);
+                     const struct cJSON *answers, const char *title);
 
 /* Writes the page of a pair, whose runs must have been recorded, to the file at `path`. The page
  * replaces the file's contents. False after printing the reason. */
 bool cs_sim_page_write(const struct cs_simulation *simulation, const struct cs_sim_pair *pair,
-                       const struct cJSON *result, const char *path);
+                       const struct cJSON *answer, const char *path);
 
 /* --- several values of an argument --- */
 
@@ -140,9 +140,9 @@ char **cs_vary_command(char *const *command, const char *name, const char *value
 void cs_vary_free_command(char **command);
 
 /* Describes the growth of a side's peak, the allocated one or else the device peak, by the member
- * "name" of results: adds the members of docs/simulate-json.md to `object`, or nothing if fewer
+ * "name" of answers: adds the members of docs/simulate-json.md to `object`, or nothing if fewer
  * than two names are numbers. */
-void cs_vary_add_growth(const struct cJSON *results, enum cs_side side, struct cJSON *object);
+void cs_vary_add_growth(const struct cJSON *answers, enum cs_side side, struct cJSON *object);
 
 /* A value that was tried on one side. */
 struct cs_vary_trial {
@@ -170,22 +170,22 @@ struct cs_vary_largest cs_vary_search(const struct cs_vary *vary, double toleran
 int cs_vary_run(struct cs_simulation *simulation, const struct cs_simulate_options *options,
                 const struct cs_sim_pair *pair);
 
-/* --- comparison with an earlier result --- */
+/* --- comparison with an earlier answer --- */
 
-/* Reads the earlier result, which the caller deletes. NULL after printing the reason. */
+/* Reads the earlier answer, which the caller deletes. NULL after printing the reason. */
 struct cJSON *cs_baseline_read(const char *path);
 
-/* Adds the member "baseline" to a result: for each side the peaks, then the contents of the peak
+/* Adds the member "baseline" to an answer: for each side the peaks, then the contents of the peak
  * that changed, the largest change first. Convolutions that have other engines than in the earlier
- * result are added as causes. If they explain the growth, the contents are left out, because they
+ * answer are added as causes. If they explain the growth, the contents are left out, because they
  * are those of other calls. A
  * peak has grown if it is larger by more than `tolerance` percent. Returns the status: 0, 1 if a
  * peak has grown, 3 if no side can be compared. */
 int cs_baseline_compare(const struct cJSON *earlier, const char *path, double tolerance,
-                        struct cJSON *result);
+                        struct cJSON *answer);
 
-/* Prints the member "baseline" of a result. */
-void cs_baseline_print(const struct cJSON *earlier, const struct cJSON *result, FILE *out);
+/* Prints the member "baseline" of an answer. */
+void cs_baseline_print(const struct cJSON *earlier, const struct cJSON *answer, FILE *out);
 
 /* --- the files that the programs wrote --- */
 
@@ -198,14 +198,14 @@ struct cJSON *cs_private_layers_json(const struct cs_private_layers *layers);
 
 /* --- the whole --- */
 
-/* Prints the results of pairs that were run, and writes the page. `earlier`: the result of the
+/* Prints the answers of pairs that were run, and writes the page. `earlier`: the answer of the
  * option --baseline; NULL: it was not given. Returns the exit status. */
 int cs_sim_answers_show(const struct cs_simulation *simulation,
                         const struct cs_simulate_options *options, const struct cs_sim_pair *pair,
                         size_t pairs, const struct cJSON *earlier);
 
 /* Prints the end of the output of the first run that failed, which contains the error. Prints
- * nothing for runs that are short of memory, because that is a result. */
+ * nothing for runs that are short of memory, because that is an answer, too. */
 void cs_sim_pair_show_output(const struct cs_sim_pair *pair);
 
 #endif

@@ -310,17 +310,17 @@ static void mark_workspaces(struct cs_timeline *timeline)
 
 bool cs_timeline_read(const struct cs_sim_run *run, struct cs_timeline *timeline_p)
 {
-    const struct cs_sim_outcome *result = &run->result;
-    const cJSON *history = cs_json_at(result->framework_peaks, "history"),
-                *order = cs_json_at(result->summary, "order");
+    const struct cs_sim_outcome *outcome = &run->outcome;
+    const cJSON *history = cs_json_at(outcome->framework_peaks, "history"),
+                *order = cs_json_at(outcome->summary, "order");
     struct cs_timeline timeline = {.of_framework = history != NULL,
                                    .stacks = cs_json_at(history, "stacks"),
                                    .matched = order != NULL};
     struct builder builder = {.timeline = &timeline,
-                              .sites = cs_json_at(result->summary, "sites"),
+                              .sites = cs_json_at(outcome->summary, "sites"),
                               .next = order ? order->child : NULL,
                               .ordered = order != NULL};
-    bool good = read_record(run, result->pid, !history, &builder);
+    bool good = read_record(run, outcome->pid, !history, &builder);
     if (good && history)
         add_framework(&builder, history);
     free(builder.held);
@@ -479,13 +479,13 @@ bool cs_timelines_read(const struct cs_sim_pair *pair, struct cs_timelines *time
 {
     const struct cs_sim_run *run[CS_SIDES] = {
         &pair->run[CS_WITHOUT], pair->recorded.name ? &pair->recorded : &pair->run[CS_WITH]};
-    struct cs_timelines read = {.summary = run[CS_WITH]->result.summary, .same_calls = true};
+    struct cs_timelines read = {.summary = run[CS_WITH]->outcome.summary, .same_calls = true};
     for (int side = 0; side < CS_SIDES; side++) {
-        const struct cs_sim_outcome *result = &run[side]->result;
-        if (!pair->chosen[side] || !run[side]->history || !result->used)
+        const struct cs_sim_outcome *outcome = &run[side]->outcome;
+        if (!pair->chosen[side] || !run[side]->history || !outcome->used)
             continue;
         read.has[side] = cs_timeline_read(run[side], &read.side[side]);
-        if (!read.has[side] && result->report) {
+        if (!read.has[side] && outcome->report) {
             cs_timelines_fini(&read);
             return false;
         }

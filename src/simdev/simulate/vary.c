@@ -108,61 +108,61 @@ char **cs_vary_command(char *const *command, const char *name, const char *value
 
 /* --- growth --- */
 
-/* The value of a result; NAN: it is no number. */
-static double value_of(const cJSON *result)
+/* The value of an answer; NAN: it is no number. */
+static double value_of(const cJSON *answer)
 {
-    const char *name = cs_json_text(result, "name");
+    const char *name = cs_json_text(answer, "name");
     char *end;
     const double value = name ? strtod(name, &end) : NAN;
     return !name || *end || end == name ? NAN : value;
 }
 
 /* Returns the allocated peak, else the device peak; -1: not known. */
-static int64_t peak_of(const cJSON *result, enum cs_side side)
+static int64_t peak_of(const cJSON *answer, enum cs_side side)
 {
-    const int64_t allocated = cs_sim_answer_number(result, side, "allocated_peak");
-    return allocated >= 0 ? allocated : cs_sim_answer_number(result, side, "device_peak");
+    const int64_t allocated = cs_sim_answer_number(answer, side, "allocated_peak");
+    return allocated >= 0 ? allocated : cs_sim_answer_number(answer, side, "device_peak");
 }
 
-/* A line through two results. */
+/* A line through two answers. */
 struct slope {
     double each;     /* bytes for each unit of the value, or of its square */
-    double distance; /* bytes from the line to the farthest result */
+    double distance; /* bytes from the line to the farthest answer */
 };
 
-/* Returns the line from the result `first` to `last` over the value, or over its square. */
-static struct slope slope_of(const cJSON *results, const cJSON *first, const cJSON *last,
+/* Returns the line from the answer `first` to `last` over the value, or over its square. */
+static struct slope slope_of(const cJSON *answers, const cJSON *first, const cJSON *last,
                              enum cs_side side, bool square)
 {
     const double power = square ? 2 : 1, from = pow(value_of(first), power),
                  bytes = (double)peak_of(first, side);
     struct slope slope = {
         ((double)peak_of(last, side) - bytes) / (pow(value_of(last), power) - from), 0};
-    const cJSON *result;
-    cJSON_ArrayForEach(result, results)
+    const cJSON *answer;
+    cJSON_ArrayForEach(answer, answers)
     {
-        const double line = bytes + slope.each * (pow(value_of(result), power) - from);
-        if (!isnan(line) && peak_of(result, side) >= 0)
-            slope.distance = fmax(slope.distance, fabs((double)peak_of(result, side) - line));
+        const double line = bytes + slope.each * (pow(value_of(answer), power) - from);
+        if (!isnan(line) && peak_of(answer, side) >= 0)
+            slope.distance = fmax(slope.distance, fabs((double)peak_of(answer, side) - line));
     }
     return slope;
 }
 
-void cs_vary_add_growth(const struct cJSON *results, enum cs_side side, struct cJSON *object)
+void cs_vary_add_growth(const struct cJSON *answers, enum cs_side side, struct cJSON *object)
 {
-    const cJSON *first = NULL, *last = NULL, *result;
-    cJSON_ArrayForEach(result, results)
+    const cJSON *first = NULL, *last = NULL, *answer;
+    cJSON_ArrayForEach(answer, answers)
     {
-        const double value = value_of(result);
-        if (isnan(value) || peak_of(result, side) < 0)
+        const double value = value_of(answer);
+        if (isnan(value) || peak_of(answer, side) < 0)
             continue;
-        first = !first || value < value_of(first) ? result : first;
-        last = !last || value > value_of(last) ? result : last;
+        first = !first || value < value_of(first) ? answer : first;
+        last = !last || value > value_of(last) ? answer : last;
     }
     if (!first || value_of(first) == value_of(last))
         return;
-    const struct slope line = slope_of(results, first, last, side, false),
-                       square = slope_of(results, first, last, side, true);
+    const struct slope line = slope_of(answers, first, last, side, false),
+                       square = slope_of(answers, first, last, side, true);
     cJSON_AddNumberToObject(object, "bytes_for_each", line.each);
     cJSON_AddNumberToObject(object, "bytes_for_each_square", square.each);
     cJSON_AddBoolToObject(object, "grows_with_square", square.distance < line.distance);
@@ -170,27 +170,27 @@ void cs_vary_add_growth(const struct cJSON *results, enum cs_side side, struct c
 
 /* --- runs --- */
 
-/* The state of --vary: the program, the values and the results so far. */
+/* The state of --vary: the program, the values and the answers so far. */
 struct search {
     struct cs_simulation *simulation;
     const struct cs_sim_pair *pair;
     const struct cs_vary *vary;
     char **command;   /* with {NAME} in it */
     double tolerance; /* of a range, in percent */
-    cJSON *results;
+    cJSON *answers;
     cJSON *answer; /* the JSON without its rows: for each side the growth and the largest value */
     int status;
 };
 
-/* Adds the result of a pair, and returns it. */
+/* Adds the answer of a pair, and returns it. */
 static const cJSON *add_result(struct search *search, const struct cs_sim_pair *pair,
                                const char *value)
 {
-    cJSON *result = cs_sim_answer(search->simulation, pair, true);
-    cJSON_AddStringToObject(result, "name", value);
-    cs_json_add(search->results, NULL, result);
+    cJSON *answer = cs_sim_answer(search->simulation, pair, true);
+    cJSON_AddStringToObject(answer, "name", value);
+    cs_json_add(search->answers, NULL, answer);
     for (int side = 0; side < CS_SIDES; side++) {
-        const cJSON *run = cs_json_at(result, cs_side_names[side]);
+        const cJSON *run = cs_json_at(answer, cs_side_names[side]);
         if (!cJSON_IsNull(cs_json_at(run, "fits")))
             continue;
         cs_cli_complain("simulate: %s=%s %s: %s", search->vary->name, value, cs_side_names[side],
@@ -198,11 +198,11 @@ static const cJSON *add_result(struct search *search, const struct cs_sim_pair *
         cs_sim_pair_show_output(pair);
         break;
     }
-    return result;
+    return answer;
 }
 
 /* Runs the program with a value. It is started once: the run with the library is forked from the
- * same process. Returns the result, or NULL after a line if the program could not be run. */
+ * same process. Returns the answer, or NULL after a line if the program could not be run. */
 static const cJSON *run_value(struct search *search, const char *value)
 {
     static struct cs_sim_pair pair; /* too large for the stack */
@@ -216,26 +216,26 @@ static const cJSON *run_value(struct search *search, const char *value)
     simulation->program.command = command;
     pair = *search->pair;
     const bool ran = cs_sim_pairs_run(simulation, &pair, 1);
-    const cJSON *result = ran ? add_result(search, &pair, value) : NULL;
+    const cJSON *answer = ran ? add_result(search, &pair, value) : NULL;
     cs_sim_pair_free(&pair);
     simulation->title = "simulate";
     simulation->program.command = search->command;
     cs_fork_server_close(&simulation->server);
     cs_vary_free_command(command);
-    return result;
+    return answer;
 }
 
 /* Runs the program with each value of the list, and sets the status. */
 static void run_list(struct search *search)
 {
     for (size_t i = 0; i < search->vary->values; i++) {
-        const cJSON *result = run_value(search, search->vary->value[i]),
-                    *fits = cs_json_at(result, "fits");
-        if (!result || cJSON_IsNull(fits))
+        const cJSON *answer = run_value(search, search->vary->value[i]),
+                    *fits = cs_json_at(answer, "fits");
+        if (!answer || cJSON_IsNull(fits))
             search->status = CS_CLI_NONE;
         else if (search->status == CS_CLI_OK && !cJSON_IsTrue(fits))
             search->status = CS_CLI_NO;
-        if (!result)
+        if (!answer)
             return;
     }
 }
@@ -274,7 +274,7 @@ static bool is_good(const struct cs_vary_trial *trial, bool clearly)
            (!clearly && trial->fit == CS_SIM_FIT_MAY_FAIL);
 }
 
-/* Returns how many steps two neighbours in the result may be apart. */
+/* Returns how many steps two neighbours in the answer may be apart. */
 static int64_t tolerated_steps(const struct range *range, int64_t value)
 {
     const double steps = (double)value * range->tolerance / 100 / (double)range->vary->step;
@@ -348,28 +348,28 @@ struct side_search {
     enum cs_side side;
 };
 
-/* Runs the program with the value, unless a result has it (cs_vary_try_fn). */
+/* Runs the program with the value, unless an answer has it (cs_vary_try_fn). */
 static void run_trial(void *ctx, struct cs_vary_trial *trial)
 {
     const struct side_search *of = ctx;
-    const char *const answers[] = {[CS_SIM_FIT_YES] = "yes",
-                                   [CS_SIM_FIT_ADAPTS] = "adapts",
-                                   [CS_SIM_FIT_MAY_FAIL] = "may fail",
-                                   [CS_SIM_FIT_NO] = "no"};
+    const char *const words[] = {[CS_SIM_FIT_YES] = "yes",
+                                 [CS_SIM_FIT_ADAPTS] = "adapts",
+                                 [CS_SIM_FIT_MAY_FAIL] = "may fail",
+                                 [CS_SIM_FIT_NO] = "no"};
     char name[CS_VARY_TEXT];
-    const cJSON *result;
+    const cJSON *answer;
     snprintf(name, sizeof name, "%" PRId64, trial->value);
-    cJSON_ArrayForEach(result, of->search->results)
+    cJSON_ArrayForEach(answer, of->search->answers)
     {
-        if (strcmp(cs_json_text(result, "name"), name) == 0)
+        if (strcmp(cs_json_text(answer, "name"), name) == 0)
             break;
     }
-    if (!result)
-        result = run_value(of->search, name);
-    const cJSON *side = cs_json_at(result, cs_side_names[of->side]);
-    const char *answer = cs_json_text(side, "answer");
+    if (!answer)
+        answer = run_value(of->search, name);
+    const cJSON *side = cs_json_at(answer, cs_side_names[of->side]);
+    const char *word = cs_json_text(side, "answer");
     int fit = CS_SIM_FIT_YES;
-    while (fit < CS_SIM_FIT_NONE && !(answer && strcmp(answer, answers[fit]) == 0))
+    while (fit < CS_SIM_FIT_NONE && !(word && strcmp(word, words[fit]) == 0))
         fit++;
     trial->fit = (enum cs_sim_fit)fit;
     trial->needed = cs_json_whole_at(side, "needed", -1);
@@ -406,19 +406,19 @@ static void search_range(struct search *search)
 
 /* --- output --- */
 
-/* Prints how the peak of a side grows: by the value or by its square, whichever the results follow
- * better. Two results follow both, so both are printed. */
+/* Prints how the peak of a side grows: by the value or by its square, whichever the answers follow
+ * better. Two answers follow both, so both are printed. */
 static void print_growth(const struct search *search, enum cs_side side)
 {
     static const char *const members[] = {"bytes_for_each", "bytes_for_each_square"};
     const cJSON *growth = cs_json_at(search->answer, cs_side_names[side]);
     const char *name = search->vary->name;
     const bool allocated =
-                   cs_sim_answer_number(search->results->child, side, "allocated_peak") >= 0,
+                   cs_sim_answer_number(search->answers->child, side, "allocated_peak") >= 0,
                by_square = cJSON_IsTrue(cs_json_at(growth, "grows_with_square"));
     for (int square = 0; square < 2; square++)
         if (cs_json_at(growth, members[square]) &&
-            (cJSON_GetArraySize(search->results) == 2 || square == by_square))
+            (cJSON_GetArraySize(search->answers) == 2 || square == by_square))
             printf("%s peak %s: %.2f bytes for each %s%s%s\n", allocated ? "allocated" : "device",
                    cs_side_names[side], cs_json_double(growth, members[square]), name,
                    square ? " * " : "", square ? name : "");
@@ -455,14 +455,14 @@ static bool print_answer(struct search *search, enum cs_format format)
     const bool *chosen = search->pair->chosen;
     for (int side = 0; side < CS_SIDES; side++)
         if (chosen[side])
-            cs_vary_add_growth(search->results, (enum cs_side)side,
+            cs_vary_add_growth(search->answers, (enum cs_side)side,
                                cJSON_GetObjectItem(search->answer, cs_side_names[side]));
     if (format == CS_FORMAT_JSON) {
-        cs_sim_rows_add(search->answer, &search->simulation->program, search->results,
+        cs_sim_rows_add(search->answer, &search->simulation->program, search->answers,
                         search->vary->name);
         return cs_json_print(cJSON_Duplicate(search->answer, true), stdout);
     }
-    if (!cs_json_complete() || !cs_sim_rows_print(search->results, search->vary->name, format))
+    if (!cs_json_complete() || !cs_sim_rows_print(search->answers, search->vary->name, format))
         return false;
     if (format == CS_FORMAT_CSV)
         return true;
@@ -482,21 +482,21 @@ static bool print_answer(struct search *search, enum cs_format format)
 static bool put_page(const void *state, FILE *out)
 {
     const struct search *search = state;
-    const cJSON *result;
+    const cJSON *answer;
     size_t rows = 0;
-    struct cs_bar_row *row = calloc((size_t)cJSON_GetArraySize(search->results), sizeof *row);
+    struct cs_bar_row *row = calloc((size_t)cJSON_GetArraySize(search->answers), sizeof *row);
     if (!row)
         return false;
-    cJSON_ArrayForEach(result, search->results)
+    cJSON_ArrayForEach(answer, search->answers)
     {
-        const char *answer = cs_json_text(result, "answer");
+        const char *word = cs_json_text(answer, "answer");
         row[rows++] = (struct cs_bar_row){
-            .name = cs_json_text(result, "name"),
-            .detail = strcmp(answer, "yes") == 0  ? "fits"
-                      : strcmp(answer, "no") == 0 ? "does not fit"
-                                                  : answer,
-            .without = cs_max(cs_sim_answer_number(result, CS_WITHOUT, "needed"), 0),
-            .with = cs_max(cs_sim_answer_number(result, CS_WITH, "needed"), 0)};
+            .name = cs_json_text(answer, "name"),
+            .detail = strcmp(word, "yes") == 0  ? "fits"
+                      : strcmp(word, "no") == 0 ? "does not fit"
+                                                : word,
+            .without = cs_max(cs_sim_answer_number(answer, CS_WITHOUT, "needed"), 0),
+            .with = cs_max(cs_sim_answer_number(answer, CS_WITH, "needed"), 0)};
     }
     cs_page_begin("convshim simulate", search->vary->name, out);
     cs_page_source(search->command, (const char *const[]){search->pair->device->title, NULL}, out);
@@ -515,7 +515,7 @@ int cs_vary_run(struct cs_simulation *simulation, const struct cs_simulate_optio
                             .vary = &options->vary,
                             .tolerance = options->tolerance,
                             .command = simulation->program.command,
-                            .results = cJSON_CreateArray(),
+                            .answers = cJSON_CreateArray(),
                             .answer = cJSON_CreateObject(),
                             .status = CS_CLI_OK};
     cJSON_AddStringToObject(search.answer, "device", pair->device->title);
@@ -527,13 +527,13 @@ int cs_vary_run(struct cs_simulation *simulation, const struct cs_simulate_optio
         search_range(&search);
     else
         run_list(&search);
-    if (cJSON_GetArraySize(search.results) > 0 && !print_answer(&search, options->format)) {
+    if (cJSON_GetArraySize(search.answers) > 0 && !print_answer(&search, options->format)) {
         cs_cli_complain("out of memory");
         search.status = CS_CLI_NONE;
     }
     if (options->html && !cs_output_page("simulate", options->html, put_page, &search))
         search.status = CS_CLI_NONE;
-    cJSON_Delete(search.results);
+    cJSON_Delete(search.answers);
     cJSON_Delete(search.answer);
     return search.status;
 }

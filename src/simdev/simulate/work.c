@@ -58,17 +58,17 @@ static int64_t add_sites(const cJSON *summary, cJSON *work)
     return sum;
 }
 
-struct cJSON *cs_sim_work_read(const struct cs_sim_outcome *result)
+struct cJSON *cs_sim_work_read(const struct cs_sim_outcome *outcome)
 {
     cJSON *work = cJSON_CreateObject();
-    const int64_t calls = cs_json_whole_at(result->summary, "totals.calls", 0);
+    const int64_t calls = cs_json_whole_at(outcome->summary, "totals.calls", 0);
     if (calls > 0) {
-        if (add_sites(result->summary, work) == calls)
+        if (add_sites(outcome->summary, work) == calls)
             return work;
-    } else if (cs_json_whole_at(result->report, "problems.total", 0) ==
-               cs_json_whole_at(result->report, "plans.total", 0)) {
+    } else if (cs_json_whole_at(outcome->report, "problems.total", 0) ==
+               cs_json_whole_at(outcome->report, "plans.total", 0)) {
         const cJSON *problem;
-        cJSON_ArrayForEach(problem, cs_json_at(result->report, "problems.most"))
+        cJSON_ArrayForEach(problem, cs_json_at(outcome->report, "problems.most"))
         {
             add_calls(work, problem->string, cs_json_whole(problem, 0));
         }
@@ -78,12 +78,13 @@ struct cJSON *cs_sim_work_read(const struct cs_sim_outcome *result)
     return NULL;
 }
 
-/* Returns the calls of convolutions that `result` has and `other` lacks. */
-static int64_t calls_beyond(const struct cs_sim_outcome *result, const struct cs_sim_outcome *other)
+/* Returns the calls of convolutions that `outcome` has and `other` lacks. */
+static int64_t calls_beyond(const struct cs_sim_outcome *outcome,
+                            const struct cs_sim_outcome *other)
 {
     const cJSON *launched = cs_json_at(other->report, "problems.most"), *problem;
     int64_t calls = 0;
-    cJSON_ArrayForEach(problem, result->work)
+    cJSON_ArrayForEach(problem, outcome->work)
     {
         if (!cJSON_GetObjectItemCaseSensitive(other->work, problem->string) &&
             !cJSON_GetObjectItemCaseSensitive(launched, problem->string))
@@ -121,15 +122,15 @@ static void count_calls(const cJSON *work, int64_t *calls_p, int64_t *batch_p)
     }
 }
 
-struct cs_sim_work cs_sim_work_compare(const struct cs_sim_outcome *result,
+struct cs_sim_work cs_sim_work_compare(const struct cs_sim_outcome *outcome,
                                        const struct cs_sim_outcome *other)
 {
     struct cs_sim_work work = {.more = 0};
-    if (!result->work || !other->work)
+    if (!outcome->work || !other->work)
         return work;
-    work.more = calls_beyond(result, other);
-    work.less = calls_beyond(other, result);
-    count_calls(result->work, &work.calls, &work.batch);
+    work.more = calls_beyond(outcome, other);
+    work.less = calls_beyond(other, outcome);
+    count_calls(outcome->work, &work.calls, &work.batch);
     count_calls(other->work, &work.other_calls, &work.other_batch);
     return work;
 }

@@ -32,7 +32,7 @@ static struct cs_sim_run run_of(const char *name, bool with)
                              .memory = 50000000,
                              .with = with,
                              .history = true,
-                             .result = {.status = with, .seconds = 1.5}};
+                             .outcome = {.status = with, .seconds = 1.5}};
     snprintf(run.folder, sizeof run.folder, "%s", name);
     return run;
 }
@@ -78,14 +78,14 @@ static int show_result(void *name)
                       other = run_of("plain", false);
     struct cs_timeline timeline;
     CHECK(cs_sim_outcome_read(&run) && cs_sim_outcome_read(&other));
-    put_result(&run.result, &other.result);
+    put_result(&run.outcome, &other.outcome);
     if (cs_timeline_read(&run, &timeline)) {
         put_timeline(&timeline);
         cs_timeline_fini(&timeline);
     }
     put("output", cs_sim_outcome_output(&run, stdout));
-    cs_sim_outcome_free(&run.result);
-    cs_sim_outcome_free(&other.result);
+    cs_sim_outcome_free(&run.outcome);
+    cs_sim_outcome_free(&other.outcome);
     return 0;
 }
 
@@ -102,7 +102,7 @@ static void files_of_runs_are_read(void)
     struct cs_sim_run damaged = run_of("damaged", false), nothing = run_of("nothing", false);
     CHECK(!cs_sim_outcome_read(&damaged));
     CHECK(cs_sim_outcome_read(&nothing));
-    CHECK(!nothing.result.used && nothing.result.planned && !nothing.result.report);
+    CHECK(!nothing.outcome.used && nothing.outcome.planned && !nothing.outcome.report);
     CHECK(!cs_sim_outcome_output(&nothing, stderr));
 }
 
@@ -154,11 +154,11 @@ static void make_pair(struct cs_sim_pair *to, int variant)
     for (int side = 0; side < CS_SIDES; side++) {
         to->chosen[side] = variant != 1 + side;
         to->run[side] = run_of(names[side], side == CS_WITH);
-        to->run[side].result.status = 0;
+        to->run[side].outcome.status = 0;
         CHECK(cs_sim_outcome_read(&to->run[side]));
-        to->run[side].result.predicted_most_ns = to->run[side].result.predicted_ns + 1500000;
+        to->run[side].outcome.predicted_most_ns = to->run[side].outcome.predicted_ns + 1500000;
     }
-    struct cs_sim_outcome *a = &to->run[CS_WITHOUT].result, *b = &to->run[CS_WITH].result;
+    struct cs_sim_outcome *a = &to->run[CS_WITHOUT].outcome, *b = &to->run[CS_WITH].outcome;
     if (variant >= 3)
         b->status = variant == 4 ? 128 + 9 : variant == 5 ? 7 : 1;
     if (variant >= 6) {
@@ -233,8 +233,8 @@ static void check_documented(const cJSON *item, const char *text)
 static void free_pair(struct cs_sim_pair *of)
 {
     for (int side = 0; side < CS_SIDES; side++) {
-        cs_sim_outcome_free(&of->run[side].result);
-        cs_sim_outcome_free(&of->base[side].result);
+        cs_sim_outcome_free(&of->run[side].outcome);
+        cs_sim_outcome_free(&of->base[side].outcome);
     }
 }
 
@@ -273,12 +273,12 @@ static void members_are_documented(void)
     make_pair(pair, 6);
     pair->gpus = 2;
     for (int side = 0; side < CS_SIDES; side++) {
-        pair->run[side].result.gpus = 2;
-        cJSON_Delete(pair->run[side].result.framework_peaks);
-        pair->run[side].result.framework_peaks =
+        pair->run[side].outcome.gpus = 2;
+        cJSON_Delete(pair->run[side].outcome.framework_peaks);
+        pair->run[side].outcome.framework_peaks =
             cJSON_Parse("{\"unknown\":[{\"operation\":\"item\",\"line\":\"a.py:1\",\"count\":2}]}");
     }
-    pair->run[CS_WITH].result.predicted_most_ns = 1;
+    pair->run[CS_WITH].outcome.predicted_most_ns = 1;
     cJSON *tree = cs_sim_answer(&simulation, pair, false);
     check_documented(tree, page);
     cJSON_Delete(tree);
@@ -296,8 +296,8 @@ static void pages(void)
     for (int variant = 0; variant < 3; variant++) {
         make_pair(pair, variant);
         if (variant == 2) { /* its calls are not known */
-            cJSON_Delete(pair->run[CS_WITHOUT].result.summary);
-            pair->run[CS_WITHOUT].result.summary = NULL;
+            cJSON_Delete(pair->run[CS_WITHOUT].outcome.summary);
+            pair->run[CS_WITHOUT].outcome.summary = NULL;
         }
         free(golden_run("a page", show_pairs, &view, &status));
         CHECK_INT(status, 0);

@@ -29,7 +29,7 @@ static void each_end_of_a_run_has_its_verdict_and_answer(void)
 {
     const struct cs_device_file device = {.title = "Tesla T4", .memory = 14 * gib};
     static const struct {
-        struct cs_sim_outcome result;
+        struct cs_sim_outcome outcome;
         const char *verdict; /* the whole, or NULL */
         enum cs_sim_fit answer;
         const char *reason;
@@ -100,7 +100,7 @@ static void each_end_of_a_run_has_its_verdict_and_answer(void)
         CASE("row %zu", i);
         pair = (struct cs_sim_pair){
             .device = &device, .memory = gib, .context = 4096, .chosen = {true}};
-        pair.run[CS_WITHOUT].result = rows[i].result;
+        pair.run[CS_WITHOUT].outcome = rows[i].outcome;
         cs_sim_answer_verdict(&program, &pair, CS_WITHOUT, &of_verdict);
         if (rows[i].verdict)
             CHECK_STR(verdict, rows[i].verdict);
@@ -119,8 +119,8 @@ static void too_little_memory_is_told_from_the_run_with_enough(void)
                                 .memory = device.memory,
                                 .context = gib,
                                 .base = {{.name = "with enough memory"}}};
-    pair.run[CS_WITHOUT].result = (struct cs_sim_outcome){.used = true, .status = 1, .refused = 3};
-    pair.base[CS_WITHOUT].result = (struct cs_sim_outcome){.used = true, .needed = 16 * gib};
+    pair.run[CS_WITHOUT].outcome = (struct cs_sim_outcome){.used = true, .status = 1, .refused = 3};
+    pair.base[CS_WITHOUT].outcome = (struct cs_sim_outcome){.used = true, .needed = 16 * gib};
     CHECK_INT(cs_sim_answer_fits(&program, &pair, CS_WITHOUT, &text), CS_SIM_FIT_NO);
     CHECK_STR(why, "No: needs 16 GiB with the context of 1024 MiB. Tesla T4 has 14 GiB, "
                    "2048 MiB too little.");
@@ -192,14 +192,14 @@ static void a_program_that_adapts_runs(void)
                                     .memory = gib,
                                     .chosen = {true},
                                     .base = {{.name = "with enough memory"}}};
-        pair.run[CS_WITHOUT].result = outcome_of(rows[i].run, 4);
-        pair.run[CS_WITHOUT].result.status = rows[i].status;
-        pair.base[CS_WITHOUT].result = outcome_of(rows[i].base, 0);
-        pair.base[CS_WITHOUT].result.needed = 2 * gib;
+        pair.run[CS_WITHOUT].outcome = outcome_of(rows[i].run, 4);
+        pair.run[CS_WITHOUT].outcome.status = rows[i].status;
+        pair.base[CS_WITHOUT].outcome = outcome_of(rows[i].base, 0);
+        pair.base[CS_WITHOUT].outcome.needed = 2 * gib;
         CHECK_INT(cs_sim_answer_fits(&program, &pair, CS_WITHOUT, &text), rows[i].fit);
         CHECK_STR(why, rows[i].why);
-        CHECK(!cs_sim_outcome_same_engines(&pair.run[CS_WITHOUT].result,
-                                           &pair.base[CS_WITHOUT].result) ||
+        CHECK(!cs_sim_outcome_same_engines(&pair.run[CS_WITHOUT].outcome,
+                                           &pair.base[CS_WITHOUT].outcome) ||
               rows[i].run == twice);
         cs_sim_pair_free(&pair);
     }
@@ -223,9 +223,9 @@ static void a_larger_batch_with_convshim_is_a_gain(void)
         struct cs_text text = {line, sizeof line, 0};
         CASE("row %zu", i);
         pair = (struct cs_sim_pair){.chosen = {true, true}};
-        pair.run[CS_WITHOUT].result = outcome_of(rows[i].without, 0);
-        pair.run[CS_WITH].result = outcome_of(rows[i].with, 0);
-        pair.run[CS_WITH].result.calls = 2;
+        pair.run[CS_WITHOUT].outcome = outcome_of(rows[i].without, 0);
+        pair.run[CS_WITH].outcome = outcome_of(rows[i].with, 0);
+        pair.run[CS_WITH].outcome.calls = 2;
         cs_sim_answer_work(&pair, &text);
         CHECK_STR(line, rows[i].text);
         CHECK(cs_sim_pair_gains_nothing(&pair) == !*rows[i].text);
@@ -253,10 +253,10 @@ static void no_gain_has_the_reason_of_the_layer_itself(void)
         struct cs_text text = {line, sizeof line, 0};
         CASE("row %zu", i);
         pair = (struct cs_sim_pair){.chosen = {true, true}};
-        pair.run[CS_WITHOUT].result = outcome_of("", 0);
-        pair.run[CS_WITH].result = outcome_of("", 0);
-        pair.run[CS_WITH].result.calls = 2;
-        pair.run[CS_WITH].result.summary = cJSON_Parse(summary);
+        pair.run[CS_WITHOUT].outcome = outcome_of("", 0);
+        pair.run[CS_WITH].outcome = outcome_of("", 0);
+        pair.run[CS_WITH].outcome.calls = 2;
+        pair.run[CS_WITH].outcome.summary = cJSON_Parse(summary);
         snprintf(peak, sizeof peak, "[{\"what\":\"workspace\",\"of\":\"%s\",\"bytes\":9}]",
                  rows[i].row);
         cJSON *tree = cJSON_Parse(peak);
@@ -310,13 +310,13 @@ static void expandable_segments_are_advised_if_a_larger_device_is_needed(void)
         CASE("row %zu", i);
         pair = (struct cs_sim_pair){.chosen = {true, true}};
         for (int side = 0; side < CS_SIDES; side++) {
-            struct cs_sim_outcome *result = &pair.run[side].result;
-            result->smallest = rows[i].smallest[side];
-            result->device_peak = rows[i].peak[side];
-            result->status = rows[i].status[side];
-            result->refused = rows[i].refused[side];
-            result->used = true;
-            snprintf(result->framework, sizeof result->framework, "%s",
+            struct cs_sim_outcome *outcome = &pair.run[side].outcome;
+            outcome->smallest = rows[i].smallest[side];
+            outcome->device_peak = rows[i].peak[side];
+            outcome->status = rows[i].status[side];
+            outcome->refused = rows[i].refused[side];
+            outcome->used = true;
+            snprintf(outcome->framework, sizeof outcome->framework, "%s",
                      rows[i].framework ? rows[i].framework : pytorch);
         }
         setenv(names[i % 2], rows[i].settings ? rows[i].settings : split, 1);
@@ -338,19 +338,19 @@ static void expandable_segments_are_advised_if_a_larger_device_is_needed(void)
 static void names_are_counted_and_cut(void)
 {
     char text[32];
-    struct cs_sim_outcome result = {
+    struct cs_sim_outcome outcome = {
         .report = cJSON_Parse("{\"missing\":{\"names\":2,\"most\":{\"cudaA\":3,\"cudaB\":1}},"
                               "\"reads_of_nothing_written\":{\"by\":{\"names\":1,\"most\":"
                               "{\"copy\":7}}}}")};
-    CHECK_INT(cs_sim_outcome_names(&result, "missing", text, sizeof text), 2);
+    CHECK_INT(cs_sim_outcome_names(&outcome, "missing", text, sizeof text), 2);
     CHECK_STR(text, "cudaA 3, cudaB 1");
-    CHECK_INT(cs_sim_outcome_names(&result, "missing", text, 13), 2);
+    CHECK_INT(cs_sim_outcome_names(&outcome, "missing", text, 13), 2);
     CHECK_STR(text, "cudaA 3, ...");
-    CHECK_INT(cs_sim_outcome_names(&result, "missing", text, 12), 2);
+    CHECK_INT(cs_sim_outcome_names(&outcome, "missing", text, 12), 2);
     CHECK_STR(text, "cudaA 3");
-    CHECK_INT(cs_sim_outcome_names(&result, "reads_of_nothing_written.by", text, sizeof text), 1);
+    CHECK_INT(cs_sim_outcome_names(&outcome, "reads_of_nothing_written.by", text, sizeof text), 1);
     CHECK_STR(text, "copy 7");
-    cs_sim_outcome_free(&result);
+    cs_sim_outcome_free(&outcome);
 }
 
 static void write_text(const char *name, const char *text)
@@ -396,14 +396,15 @@ static void the_process_that_held_most(void)
         run.process = rows[i].wanted;
         long long taken = atomic_load(&heap_taken);
         CHECK(cs_sim_outcome_read(&run));
-        CHECK_INT(run.result.pid, rows[i].pid);
-        CHECK_INT(run.result.processes, rows[i].processes);
-        CHECK_INT(run.result.used, rows[i].used);
-        CHECK_INT(run.result.cut_short, rows[i].cut_short);
+        CHECK_INT(run.outcome.pid, rows[i].pid);
+        CHECK_INT(run.outcome.processes, rows[i].processes);
+        CHECK_INT(run.outcome.used, rows[i].used);
+        CHECK_INT(run.outcome.cut_short, rows[i].cut_short);
         if (rows[i].cut_short)
-            CHECK_INT(run.result.missing_bytes, 5 + 100 - 64);
-        CHECK_INT(cs_json_whole_at(run.result.report, "times.asked", -1), rows[i].reports ? 3 : -1);
-        cs_sim_outcome_free(&run.result);
+            CHECK_INT(run.outcome.missing_bytes, 5 + 100 - 64);
+        CHECK_INT(cs_json_whole_at(run.outcome.report, "times.asked", -1),
+                  rows[i].reports ? 3 : -1);
+        cs_sim_outcome_free(&run.outcome);
         CHECK(i == 0 || atomic_load(&heap_taken) == taken); /* the first fills caches */
     }
 }
@@ -434,7 +435,7 @@ static void the_page_goes_by_calls(void)
     pair.run[CS_WITHOUT] = (struct cs_sim_run){
         .folder = ".",
         .history = true,
-        .result = {USED, .pid = 7, .summary = cJSON_Parse("{\"order\":[0,0,0],\"sites\":[{}]}")}};
+        .outcome = {USED, .pid = 7, .summary = cJSON_Parse("{\"order\":[0,0,0],\"sites\":[{}]}")}};
     CHECK(cs_sim_page_write(&simulation, &pair, NULL, "page.html"));
     char *page = cs_read_file_text("page.html", error);
     static const struct {
@@ -452,7 +453,7 @@ static void the_page_goes_by_calls(void)
         CHECK(page && strstr(page, want));
     }
     free(page);
-    cs_sim_outcome_free(&pair.run[CS_WITHOUT].result);
+    cs_sim_outcome_free(&pair.run[CS_WITHOUT].outcome);
 }
 
 int main(void)

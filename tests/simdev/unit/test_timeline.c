@@ -17,16 +17,16 @@ static void read_run(const char *record, const char *summary, const char *events
 {
     static char text[2048];
     char path[sizeof run.folder + 32];
-    run = (struct cs_sim_run){.folder = "/tmp/test_timeline.XXXXXX", .result = {.pid = 7}};
+    run = (struct cs_sim_run){.folder = "/tmp/test_timeline.XXXXXX", .outcome = {.pid = 7}};
     CHECK(mkdtemp(run.folder));
     snprintf(path, sizeof path, "%s/record.7", run.folder);
     FILE *file = fopen(path, "w");
     CHECK(file && fputs(record, file) >= 0 && fclose(file) == 0);
     taken = atomic_load(&heap_taken);
     snprintf(text, sizeof text, "{\"history\":%s}", events ? events : "null");
-    run.result.summary = cJSON_Parse(summary);
-    run.result.framework_peaks = events ? cJSON_Parse(text) : NULL;
-    CHECK(run.result.summary && (!events || run.result.framework_peaks));
+    run.outcome.summary = cJSON_Parse(summary);
+    run.outcome.framework_peaks = events ? cJSON_Parse(text) : NULL;
+    CHECK(run.outcome.summary && (!events || run.outcome.framework_peaks));
     CHECK(cs_timeline_read(&run, &timeline));
     CHECK_INT(timeline.of_framework, events != NULL);
 }
@@ -36,7 +36,7 @@ static void end_run(void)
 {
     char path[sizeof run.folder + 32];
     cs_timeline_fini(&timeline);
-    cs_sim_outcome_free(&run.result);
+    cs_sim_outcome_free(&run.outcome);
     CHECK_INT(atomic_load(&heap_taken), taken);
     snprintf(path, sizeof path, "%s/record.7", run.folder);
     CHECK(unlink(path) == 0 && rmdir(run.folder) == 0);
