@@ -58,6 +58,7 @@ lanes = 1
 [rule others]
 c = 64
 n = 32
+lanes = 2
 INI
     export CONVSHIM_CONFIGFILE=$PWD/rules.ini
     stored ""

@@ -246,7 +246,7 @@ static bool create_in_thread(void)
 
 static bool plan_entry(void)
 {
-    struct algorithm entry;
+    struct algorithm entry = {0};
     cudnnBackendDescriptor_t made = NULL;
     int64_t bytes;
     bool done = plan(&kept_operands, OF_PLAN, &entry, &bytes, &made) &&
