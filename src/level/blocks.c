@@ -111,6 +111,10 @@ static bool cut_out(struct cs_blocks *blocks, uint64_t begin, uint64_t end)
 {
     int first = first_after(blocks, begin);
     struct cs_block_free *before = first > 0 ? &blocks->free[first - 1] : NULL;
+    if (before && before->begin == begin && before->end > end) {
+        before->begin = end; /* the usual case */
+        return true;
+    }
     if (before && before->begin == begin) {
         first--;
     } else if (before && before->end > begin) {
