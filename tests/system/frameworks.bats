@@ -296,3 +296,31 @@ END_PROGRAM
     simulate program.py
     expect_line program.out '^\(1, 16, 256, 256\) True$'
 }
+
+@test "gallery: the page is that of its rows" {
+    "$ROOT/scripts/gallery" --page >page.md || fail "scripts/gallery --page"
+    diff "$ROOT/docs/gallery.md" page.md || fail "docs/gallery.md is not the page of docs/results/gallery.csv"
+}
+
+# The need of a size depends on PyTorch and cuDNN. With those of the rows it is equal to the byte.
+@test "gallery: a size that fits needs the bytes of its row, by the command of the page" {
+    need torch torchvision
+    "$BUILD/convshim" simulate --device rtx4060 --fits card --format json -- "$PYTHON" "$ROOT/tests/frameworks/gallery.py" \
+        resnet50-training:160 >cell.json 2>cell.err || fail "$(cat cell.err)"
+    "$PYTHON" - "$ROOT/docs/results/gallery.csv" <<'END_PROGRAM' || fail "another need than in the row"
+import csv
+import json
+import sys
+from importlib.metadata import version
+
+result = json.load(open("cell.json"))
+row = next(row for row in csv.DictReader(open(sys.argv[1]))
+           if (row["model"], row["device"], row["size"]) == ("resnet50-training", "rtx4060", "160"))
+same = f"torch {version('torch')}, " in row["versions"]
+for side in "without", "with":
+    found, expected = result[side]["needed"], int(row[f"needed_{side}"])
+    print(side, found, expected, result[side]["answer"])
+    if result[side]["answer"] != "yes" or abs(found - expected) > (0 if same else expected // 10):
+        sys.exit(1)
+END_PROGRAM
+}
