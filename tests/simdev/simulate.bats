@@ -34,7 +34,7 @@ load ../system/helper
     simulate --device rtx3060 --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_line simulate.out "^program     $APPS/vae_decoder --csv"
-    expect_line simulate.out '^device      NVIDIA GeForce RTX 3060 with 11.65 GiB, simulated$'
+    expect_line simulate.out '^device      NVIDIA GeForce RTX 3060 with 11.61 GiB, simulated$'
     expect_line simulate.out "^sizes       by cuDNN 9\.[0-9.]*, in $CUDNN\$"
     expect_line simulate.out '^  device peak +[0-9.]+ MiB +[0-9.]+ MiB +-[0-9.]+ %$'
     expect_line simulate.out '^without     Runs without '
