@@ -134,27 +134,6 @@ expect_no_finding()
     expect_finding note layout '--opt-channelslast: uses channels_last'
 }
 
-@test "driver and cuDNN: the files that the loader finds, with version; missing; cuDNN 8" {
-    object lib/libcuda.so.1 <<<'int cuInit(void) { return 0; }'
-    cudnn nvidia 9.14.0
-    LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/lib:$BATS_TEST_TMPDIR/nvidia/lib doctor 0
-    expect_finding ok driver "libcuda\\.so\\.1: $BATS_TEST_TMPDIR/lib/libcuda\\.so\\.1"
-    expect_finding ok cudnn "libcudnn\\.so\\.9: cuDNN 9\\.14\\.0 in $BATS_TEST_TMPDIR/nvidia/lib/libcudnn\\.so\\.9"
-    mkdir versioned
-    cp nvidia/lib/libcudnn.so.9 versioned/libcudnn.so.9.8.1
-    ln -s libcudnn.so.9.8.1 versioned/libcudnn.so.9
-    LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/versioned doctor 0
-    expect_finding ok cudnn "libcudnn\\.so\\.9: cuDNN 9\\.8\\.1 in"
-    hide libcudnn.so.9 libcudnn.so.8 libcuda.so.1
-    LD_LIBRARY_PATH=$PWD/hidden doctor 0
-    expect_finding note cudnn 'libcudnn\.so\.9: not in the loader.s folders'
-    expect_finding note driver 'libcuda\.so\.1: not found'
-    rm hidden/libcudnn.so.8
-    cudnn old 8.9.7
-    LD_LIBRARY_PATH=$PWD/hidden:$PWD/old/lib doctor 1
-    expect_finding warning cudnn 'libcudnn\.so\.8: cuDNN 8\.9\.7 in .*: convshim supports only cuDNN 9'
-}
-
 @test "a part of another cuDNN that the loader finds first is named, a part of the same cuDNN is not" {
     site
     torch 2.15.0 9.26.0
@@ -196,32 +175,6 @@ expect_no_finding()
     ! grep -qE 'was (run|imported)' doctor.out || fail "it ran what it should only look at"
 }
 
-@test "PyTorch: linked, with its own cuDNN by RPATH, no bypass" {
-    site
-    torch 2.10.0+cu130 9.15.1
-    doctor 0
-    expect_finding ok framework "PyTorch 2\\.10\\.0\\+cu130: libtorch_cuda\\.so links cuDNN \\(intercepted with LD_PRELOAD\\): cuDNN 9\\.15\\.1 in $SITE/nvidia/cudnn/lib/libcudnn\\.so\\.9"
-    expect_no_finding warning framework
-}
-
-@test "frameworks that look cuDNN up: JAX and ONNX Runtime, by the RUNPATH of the calling library" {
-    site
-    cudnn "$SITE/nvidia/cudnn" 9.15.1
-    package jax 0.8.0
-    package jax-cuda13-pjrt 0.8.0
-    package onnxruntime_gpu 1.31.1
-    local lookup='#include <dlfcn.h>
-        void *f(void *cudnn) { return dlsym(cudnn, "cudnnBackendExecute"); }'
-    object "$SITE/jax_plugins/xla_cuda13/xla_cuda_plugin.so" "-Wl,-rpath,\$ORIGIN/../../nvidia/cudnn/lib" <<<"$lookup"
-    object "$SITE/onnxruntime/capi/libonnxruntime_providers_cuda.so" "-Wl,-rpath,\$ORIGIN/../../nvidia/cudnn/lib" <<<"$lookup"
-    object "$SITE/onnxruntime/capi/libonnxruntime_providers_shared.so" <<<'int f(void) { return 0; }'
-    : >"$SITE/onnxruntime/__init__.py"
-    doctor 0
-    expect_finding ok framework "JAX 0\\.8\\.0: xla_cuda_plugin\\.so looks up cuDNN \\(intercepted with dlsym\\): cuDNN 9\\.15\\.1 in $SITE/nvidia/cudnn/lib/libcudnn\\.so\\.9"
-    expect_finding ok framework 'ONNX Runtime 1\.31\.1: libonnxruntime_providers_cuda\.so looks up cuDNN \(intercepted with dlsym\): cuDNN '
-    expect_equal "files of ONNX Runtime" "$(grep -c '^[a-z].*framework.*ONNX Runtime' doctor.out)" 1
-}
-
 # bats test_tags=quick
 @test "ONNX Runtime's wheel names no folder: NVIDIA's package is found only by programs that load it" {
     site
@@ -243,22 +196,6 @@ expect_no_finding()
     object "$SITE/jax_plugins/xla_cuda13/xla_cuda_plugin.so" <<<"$lookup"
     LD_LIBRARY_PATH=$PWD/hidden doctor 0
     expect_finding ok framework "JAX 0\\.12\\.0: .* \\(intercepted with dlsym\\): cuDNN 9\\.28\\.0 in $SITE/nvidia/"
-}
-
-@test "a framework with cuDNN 8, without any, without CUDA" {
-    site
-    torch 1.13.1 8.5.0
-    doctor 2
-    expect_finding fatal framework 'PyTorch 1\.13\.1: libtorch_cuda\.so loads cuDNN 8\.5\.0 in .*: convshim supports only cuDNN 9'
-    torch 2.10.0 9.15.1
-    rm -r "$SITE/nvidia" "$SITE"/torch-1*
-    hide libcudnn.so.9 libcudnn.so.8
-    LD_LIBRARY_PATH=$PWD/hidden doctor 1
-    expect_finding warning framework 'PyTorch 2\.10\.0: libtorch_cuda\.so links cuDNN '
-    rm "$SITE/torch/lib/libtorch_cuda.so"
-    object "$SITE/torch/lib/libtorch_cpu.so" <<<'int f(void) { return 0; }'
-    doctor 0
-    expect_finding note framework 'PyTorch 2\.10\.0: none of its libraries uses cuDNN'
 }
 
 @test "cuDNN linked in: exported, or hidden; a stand-in that looks the real one up does not count" {

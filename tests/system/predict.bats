@@ -63,48 +63,6 @@ load predict
     expect_line predict.err '^convshim: predict: "q9" .*k3x3'
 }
 
-@test "pairs of axes that a single one does not do: KC in twelfths, KW" {
-    expect_predicted 0 '4x192x480x832 -> 96 k3x3 p1' --dtype bf16 --dir wgrad --workspace 64MiB --max-slowdown off --format csv
-    expect_equal "axes" "$(column tiled_axis)" KC
-    expect_true "workspace with convshim" "$(column tiled_workspace_bytes) <= 64 << 20"
-    expect_predicted 0 '16x1280x1x3000 -> 1280 k1x3 s1x2 p0x1' --workspace 4MiB --max-slowdown off --format csv
-    expect_equal "axes" "$(column tiled_axis)" KW
-    expect_true "workspace with convshim" "$(column tiled_workspace_bytes) <= 4 << 20"
-}
-
-@test "bytes read again and predicted slowdown" {
-    expect_predicted 0 "${SPIKE[@]}" --workspace 64MiB --format csv
-    expect_true "read again" "$(column read_again_bytes) > 0 && $(column read_again_bytes) < $(column input_bytes)"
-    expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB --format csv
-    slowdown=$(column predicted_slowdown)
-    expect_true "slowdown" "${slowdown%.*} >= 2"
-    expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB
-    expect_line predict.out "^Predicted time of the tiles: ${slowdown/./\\.} to "
-    expect_predicted 0 "${SPIKE[@]}" --workspace 8MiB --format json
-    expect_line predict.out "\"predicted_slowdown\":[[:space:]]*${slowdown/./\\.}"
-    expect_predicted 0 "${SPIKE[@]}" --workspace 2GiB --format csv
-    expect_equal "nothing is read again" "$(column read_again_bytes)" 0
-    expect_equal "no tiles, no slowdown" "$(column predicted_slowdown)" ""
-}
-
-@test "less time allows more workspace; a price of nothing tiles only for speed" {
-    local wide=('8x64x512x512 -> 64 k3x3 p1' --dtype f32 --device b200)
-    expect_predicted 0 "${wide[@]}" --format csv
-    expect_equal "no limit" "$(column raised)" no
-    tiled=$(column tiled_workspace_bytes)
-    expect_true "workspace" "$tiled < $(column workspace_bytes)"
-    expect_predicted 0 "${wide[@]}" --format json
-    expect_line predict.out '"workspace_auto":[[:space:]]*true'
-    expect_predicted 0 "${wide[@]}" --max-slowdown 1.05 --format csv
-    expect_true "for less time more workspace" "$(column tiled_workspace_bytes) >= $tiled"
-    expect_predicted 0 "${wide[@]}" --price 100000 --format csv
-    expect_true "for a higher price less" "$(column tiled_workspace_bytes) <= $tiled"
-    expect_predicted 0 "${wide[@]}" --workspace 64MiB --format csv
-    expect_true "a written limit" "$(column tiled_workspace_bytes) <= 64 << 20"
-    expect_predicted 2 "${wide[@]}" --max-slowdown 0.5
-    expect_line predict.err '--max-slowdown: "0.5" is not allowed; allowed: off, or 1 to 1000$'
-}
-
 @test "constants measured on a GPU, from a file in the cache: named on standard error, a slow kernel gives fewer tiles" {
     local file=$PWD/cache/convshim/NVIDIA-H200.json tiles
     export XDG_CACHE_HOME=$PWD/cache
@@ -122,53 +80,11 @@ load predict
     expect_equal "tiles" "$(column tiles)" "$tiles"
 }
 
-@test "a limit that no tiling reaches: the tiling of least scratch" {
-    expect_predicted 0 "${SPIKE[@]}" --workspace 1MiB --format csv
-    expect_equal "raised" "$(column raised)" yes
-    expect_true "more than the limit, far less than the untiled workspace" \
-        "$(column tiled_workspace_bytes) > 1 << 20 && $(column tiled_workspace_bytes) < 8 << 20"
-    least=$(column tiled_workspace_bytes)
-    expect_predicted 0 "${SPIKE[@]}" --workspace 1KiB --format csv
-    expect_equal "the same for every limit below" "$(column tiled_workspace_bytes)" "$least"
-}
-
 # Winograd's workspace does not shrink with the first guesses.
 @test "a limit that the first guesses do not keep: no tiles of many times the time" {
     need_cudnn
     expect_predicted 0 '1x128x512x512 -> 128 k3x3 p1' --dtype f32 --device a100 --workspace 64MiB --format json
     python3 -c 'import json; l = json.load(open("predict.out"))["layers"][0]; assert 1 < l["tiles"] < 100 and l["predicted_slowdown"] < 2, l'
-}
-
-@test "channels last: no spike" {
-    expect_predicted 0 "${SPIKE[@]}" --layout nhwc --format csv
-    expect_true "workspace" "$(column workspace_bytes) < 1 << 20"
-    expect_equal "reason" "$(column reason)" "$(reason_text SMALL)"
-    expect_predicted 0 "${SPIKE[@]}"
-    expect_line predict.out 'Predicted time of the tiles: [01]\.[0-9]+ to 1\.[0-9]+ times'
-}
-
-@test "one, two and three spatial dimensions, dilation, groups and stride" {
-    expect_predicted 0 '1x64x4096 -> 64 k9 p4' --format csv
-    expect_equal "1-D output" "$(column output_bytes)" $((64 * 4096 * 2))
-    expect_predicted 0 '2x64x32x32x32 -> 32 k3x3x3 s1x2x2 p0x1x1' --dtype f32 --format csv
-    expect_equal "3-D output" "$(column output_bytes)" $((2 * 32 * 30 * 16 * 16 * 4))
-    expect_predicted 0 '1x64x33x33 -> 128 k3x3 d2 g2' --format csv
-    expect_equal "dilated output" "$(column output_bytes)" $((128 * 29 * 29 * 2))
-}
-
-@test "options of the library have the same effect in predict" {
-    expect_predicted 0 "${SPIKE[@]}" --policy off --format csv
-    expect_equal "reason" "$(column reason)" "$(reason_text REPORT_ONLY)"
-    expect_equal "workspace" "$(column tiled_workspace_bytes)" "$(column workspace_bytes)"
-    echo 'tiles = 8' >tiles.ini
-    expect_predicted 0 "${SPIKE[@]}" --policy fixed --config tiles.ini --format csv
-    expect_equal "tiles" "$(column tiles)" 8
-    expect_predicted 0 "${SPIKE[@]}" --workspace 1GiB --format csv
-    expect_equal "reason" "$(column reason)" "$(reason_text SMALL)"
-    expect_empty predict.err
-    for policy in "$ROOT"/policies/*.c; do
-        expect_predicted 0 "${SPIKE[@]}" --policy "$(basename "$policy" .c)" --format csv
-    done
 }
 
 # bats test_tags=quick
@@ -211,32 +127,12 @@ load predict
     expect_equal "lines" "$(wc -l <predict.out)" 1
 }
 
-@test "--device FILE: the user's own profile" {
-    cp "$ROOT/conf/devices/rtx4090.json" mine.json
-    expect_predicted 0 "${SPIKE[@]}" --device mine.json --format csv
-    sed 's/,mine,/,rtx4090,/' predict.out >mine.csv
-    expect_predicted 0 "${SPIKE[@]}" --device rtx4090 --format csv
-    diff mine.csv predict.out
-}
-
 # bats test_tags=quick
 @test "a profile that cuDNN does not accept: refused" {
     echo '{"deviceName": "a GPU", "deviceVer": 900, "totalGlobalMem": 8589934592}' >mine.json
     expect_predicted 2 "${SPIKE[@]}" --device mine.json
     expect_line predict.err 'cuDNN cannot plan for this device profile'
     expect_empty predict.out
-}
-
-@test "a cuDNN that is too old, and another library: refused" {
-    local calls="int cudnnBackendCreateDescriptor(void){return 1;} int cudnnBackendDestroyDescriptor(void){return 1;}
-        int cudnnBackendFinalize(void){return 1;} int cudnnBackendSetAttribute(void){return 1;}
-        int cudnnBackendGetAttribute(void){return 1;} unsigned long cudnnGetVersion(void)"
-    echo "$calls{return 8905;}" | gcc -shared -fPIC -x c - -o old.so
-    refused 'old.so: version 8905, but cuDNN 9.8 or a later 9' "${SPIKE[@]}" --cudnn "$PWD/old.so"
-    echo "$calls{return 91900;}" | gcc -shared -fPIC -x c - -o dull.so
-    refused 'cuDNN cannot plan for this device profile' "${SPIKE[@]}" --cudnn "$PWD/dull.so"
-    echo "int other;" | gcc -shared -fPIC -x c - -o other.so
-    refused 'other.so: version 0' "${SPIKE[@]}" --cudnn "$PWD/other.so"
 }
 
 @test "without any cuDNN: how to get one, and a marked estimate on request" {
@@ -283,42 +179,4 @@ load predict
     LD_PRELOAD=$PRELOAD "$COMMAND" predict --cudnn "$CUDNN" "${SPIKE[@]}" --format csv >preloaded.out 2>preloaded.err
     diff predict.out preloaded.out
     expect_empty preloaded.err
-}
-
-# bats test_tags=quick
-@test "output that cannot be written: status 1" {
-    [ -w /dev/full ] || cannot_run "no /dev/full"
-    status=0
-    "$COMMAND" predict --device list >/dev/full 2>full.err || status=$?
-    expect_status 1
-    expect_line full.err 'could be written'
-}
-
-@test "an ini file: its options, overridden by the command's, and its rules alone" {
-    printf 'workspace = 16MiB\npolicy = off\n' >own.ini
-    expect_predicted 0 "${SPIKE[@]}" --config own.ini --format json
-    expect_line predict.out '"workspace_bytes":\s*16777216,$'
-    expect_line predict.out '"policy":\s*"off",$'
-    expect_predicted 0 "${SPIKE[@]}" --policy "$DEFAULT_POLICY" --config own.ini --format csv
-    expect_true "scratch" "$(column tiled_workspace_bytes) <= 16 << 20"
-    expect_true "tiles" "$(column tiles) > 1"
-    CONVSHIM_CONFIG="workspace=1MiB" CONVSHIM_CONFIGFILE=own.ini predict_as other --cudnn "$CUDNN" "${SPIKE[@]}" \
-        --policy "$DEFAULT_POLICY" --config own.ini --format csv
-    diff predict.out other.out || fail "the environment counts"
-    printf '[rule mine]\nprogram = mine\nskip = yes\n[rule big]\nrequired = 100MiB..\nworkspace = 8MiB\n' >rules.ini
-    expect_predicted 0 "${SPIKE[@]}" --config rules.ini --workspace 32MiB --format csv
-    expect_true "scratch by the rule" "$(column tiled_workspace_bytes) <= 8 << 20"
-    expect_predicted 0 "${SPIKE[@]}" --config rules.ini --program mine --format csv
-    expect_equal "skipped by the rule" "$(column reason)" "$(reason_text RULE)"
-    predict_as predict "${SPIKE[@]}" --estimate --config rules.ini --format csv
-    expect_true "scratch by the rule, of an estimate" "$(column tiled_workspace_bytes) <= 8 << 20"
-}
-
-@test "an ini file that is wrong or missing is an error with its place" {
-    printf 'workspace = 64parsecs\n' >wrong.ini
-    refused '^convshim: predict: wrong\.ini:1: workspace: .*64parsecs' "${SPIKE[@]}" --config wrong.ini
-    printf '[rule r]\nskip = maybe\n' >rule.ini
-    refused '^convshim: predict: rule\.ini:2: ' "${SPIKE[@]}" --config rule.ini
-    refused '^convshim: predict: none\.ini: .*: No such file or directory$' "${SPIKE[@]}" --config none.ini
-    refused '^convshim: predict: --program .*--config' "${SPIKE[@]}" --program mine
 }

@@ -37,26 +37,6 @@ ranks()
 }
 
 # bats test_tags=quick
-@test "report: JSON and CSV have the same convolutions, which sum to the totals" {
-    report 0 --format json "$SUMMARY"
-    mv report.out all.json
-    report 0 --format csv "$SUMMARY"
-    mv report.out sites.csv
-    python3 - "$SUMMARY" <<'EOF' || fail "the formats differ"
-import csv, json, sys
-report, summary = json.load(open("all.json")), json.load(open(sys.argv[1]))
-rows = list(csv.DictReader(open("sites.csv")))
-assert len(rows) == len(report["sites"])
-for text, row in zip(rows, report["sites"]):
-    for key, value in row.items():
-        assert text[key] == str(value) or float(text[key]) == value, (key, text[key], value)
-for key in "calls", "tiled", "launches":
-    assert sum(site[key] for site in report["sites"]) == summary["totals"][key], key
-assert max(site["required"] for site in report["sites"]) == summary["totals"]["required_max"]
-EOF
-}
-
-# bats test_tags=quick
 @test "eight ranks: calls are summed, sizes are the largest, sites are folded" {
     ranks 8
     sed -i 's/"required_max":[0-9]*/"required_max":999999999/' rank5.json
@@ -70,20 +50,6 @@ EOF
     expect_equal "calls of a site" "$(sed -n '2s/.*wgrad,tiled,\([0-9]*\),.*/\1/p' report.out)" 16
     report 0 --format json rank?.json
     expect_equal ranks "$(sed -n 's/.*"rank":\s*\([0-9]*\),/\1/p' report.out | paste -sd,)" 0,1,2,3,4,5,6,7
-}
-
-@test "files that are not summaries are refused by name, with status 2" {
-    echo '{"schema":"convshim summary","version":2}' >newer.json
-    echo '{"schema":"else"}' >other.json
-    echo '{' >broken.json
-    local file
-    for file in newer other broken missing; do
-        report 2 "$SUMMARY" "$file.json"
-        expect_empty report.out
-        grep -q "$file.json: " report.err || fail "$file.json is not named"
-    done
-    report 2
-    report 2 --format yaml "$SUMMARY"
 }
 
 # bats test_tags=quick
@@ -103,11 +69,6 @@ EOF
 @test "the page: well-formed, light and dark, without external references" {
     report 0 --html page.html "$SUMMARY"
     python3 "$ROOT/tests/support/clients/check_page.py" page.html >page.out || fail "the page"
-}
-
-@test "a page that cannot be written: status 2, before anything is read" {
-    report 2 --html /nonexistent/page.html "$SUMMARY"
-    grep -q /nonexistent/page.html report.err || fail "not named"
 }
 
 # bats test_tags=quick

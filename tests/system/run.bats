@@ -159,21 +159,6 @@ ctypes.CDLL('$CLIENTS/libwork.so')
     [ ! -e ran ] && [ ! -e gotcha ] || fail "something ran"
 }
 
-# bats test_tags=quick
-@test "a dry run reports mistakes in the program's options" {
-    run_command 0 --dry-run -- touch ran
-    expect_empty run.err
-    CONVSHIM_CONFIG=foo=bar run_command 0 --dry-run
-    expect_line run.err '^convshim: CONVSHIM_CONFIG:1: foo: '
-    echo 'workspace = 3' >mine.ini
-    run_command 0 --dry-run --preset mine.ini
-    expect_line run.err '^convshim: .*mine\.ini:1: workspace: "3" '
-    mkdir -p config/convshim
-    echo 'ploicy = off' >config/convshim/main.py.ini
-    XDG_CONFIG_HOME=$PWD/config run_command 0 --dry-run -- env python3 main.py
-    expect_line run.err '^convshim: .*/main\.py\.ini:1: ploicy: no such option'
-}
-
 @test "a command alone in its folder names the missing files" {
     mkdir -p alone/bin
     cp "$COMMAND" alone/bin/convshim
