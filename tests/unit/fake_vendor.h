@@ -91,7 +91,8 @@ static inline enum cs_status fake_build(void *ctx, const struct cs_problem *prob
     struct fake *fake = ctx;
     if (++fake->calls == fake->nomem_at)
         return CS_NOMEM;
-    if (cs_problem_check(problem) != CS_OK || refused(fake, problem))
+    if (cs_problem_check(problem) != CS_OK || refused(fake, problem) ||
+        (fake->stubborn == 0 && relaxation != CS_SAME_KNOBS))
         return CS_REFUSED;
     fake->live++;
     *execution_plan_p = &fake->live;
@@ -126,17 +127,23 @@ static inline void fake_destroy(void *execution_plan)
         --*(int64_t *)execution_plan;
 }
 
+/* The vendor value of a fake. It is rigid unless more relaxation helps. */
+static inline struct cs_vendor fake_vendor(struct fake *fake)
+{
+    return (struct cs_vendor){.ctx = fake,
+                              .compiles = fake->compiles,
+                              .rigid = fake->stubborn == 0,
+                              .build = fake_build,
+                              .fallback = fake_fallback,
+                              .destroy = fake_destroy,
+                              .profile = fake_profile};
+}
+
 static inline struct cs_decision decide(struct fake *fake, const struct cs_problem *problem,
                                         int64_t required, const struct cs_policy *policy,
                                         const struct cs_limits *limits)
 {
-    struct cs_vendor vendor = {.ctx = fake,
-                               .compiles = fake->compiles,
-                               .rigid = fake->stubborn == 0,
-                               .build = fake_build,
-                               .fallback = fake_fallback,
-                               .destroy = fake_destroy,
-                               .profile = fake_profile};
+    const struct cs_vendor vendor = fake_vendor(fake);
     fake->calls = fake->live = fake->profiled = 0;
     struct cs_decision decision = cs_decide(problem, required, policy, limits, &vendor);
     CHECK_INT(fake->live, 0);

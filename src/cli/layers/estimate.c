@@ -49,7 +49,9 @@ static enum cs_status build_plan(void *ctx, const struct cs_problem *problem,
                                  enum cs_relaxation relaxation, void **execution_plan_p,
                                  int64_t *workspace_p)
 {
-    (void)ctx, (void)relaxation;
+    (void)ctx;
+    if (relaxation != CS_SAME_KNOBS)
+        return CS_REFUSED;
     *execution_plan_p = &execution_plan;
     *workspace_p = cs_estimate_workspace(problem);
     return CS_OK;
