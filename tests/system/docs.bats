@@ -59,6 +59,17 @@ run_docs()
     "$ROOT/tests/support/run_docs.py" --build "$BUILD" marked.md >marked.out || fail "what is marked was run"
 }
 
+# bats test_tags=quick
+@test "the example of the C functions: with the library, with a wrong option, and without the library" {
+    gcc -std=c17 -Wall -Wextra -Werror -I "$ROOT/include" -o control "$ROOT/docs/examples/control.c" -ldl
+    LD_PRELOAD=$PRELOAD ./control workspace=64MiB >with.out 2>with.err || fail "status $?"
+    expect_equal "output" "$(<with.out)" "$("$BUILD/convshim" --version)"$'\n'"no convolution yet"
+    expect_empty with.err
+    ! LD_PRELOAD=$PRELOAD ./control workspce=64MiB >wrong.out 2>wrong.err || fail "a wrong option was accepted"
+    expect_line wrong.err 'workspce: .* workspace\?$'
+    expect_equal "without" "$(./control)" "convshim is not preloaded"
+}
+
 @test "links between pages lead to files" {
     cd "$ROOT"
     python3 - >"$BATS_TEST_TMPDIR/dead" <<'END'
