@@ -151,14 +151,15 @@ queried()
 
 @test "a legacy query under another limit gets a new size, and calls with either size run" {
     local fails
-    # Tiles; tiles that fail to build after both decisions, and scratch of the library instead.
-    for fails in '' 40 60; do
+    # Tiles; tiles that fail to build before and after each decision, and scratch of the library instead.
+    for fails in '' 12 20 40 60; do
         [ -z "$fails" ] || fails=$(seq -s, -f 'cudnnBackendFinalize:%g' "$fails" 200)
         SIMDEV_FAIL=$fails CONVSHIM_CONFIG='workspace=64KiB;threshold=0;arena=1MiB' shimmed "$CLIENTS/queried" limited 16384
         expect_status 0
         expect_no_violation shimmed
         expect_line shimmed.out '^reported ([0-9]+), under a limit [0-9]+, then \1: 0, right$'
-        expect_true "reported under the limit" "$(sed 's/.*limit \([0-9]*\),.*/\1/' shimmed.out) <= 16384"
+        # If tiles fail to build, all that cuDNN requires is reported.
+        [ -n "$fails" ] || expect_true "reported under the limit" "$(sed 's/.*limit \([0-9]*\),.*/\1/' shimmed.out) <= 16384"
     done
 }
 

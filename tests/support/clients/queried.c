@@ -125,14 +125,19 @@ static bool plan(struct program *p)
     return p->planned;
 }
 
-/* Queries again under a limit and without it. The size reported under it must be usable. */
+/* Queries again under a limit and without it. The size reported under it, which may be larger than
+ * the first one, is allocated and must be usable. */
 static bool ask_limited(struct program *p, int64_t bytes, int64_t *reported_p)
 {
+    void *first = p->workspace;
     int64_t (*limit)(int64_t) = (int64_t(*)(int64_t))dlsym(RTLD_DEFAULT, "convshim_limit");
     printf("%lld, ", (long long)p->plan.workspace);
     if (!limit || limit(bytes) != 0 || !plan(p))
         return false;
     *reported_p = p->plan.workspace;
+    if (cudaMalloc(&p->workspace, (size_t)*reported_p) != cudaSuccess ||
+        cudaFree(first) != cudaSuccess)
+        return false;
     printf("under a limit %lld, then ", (long long)*reported_p);
     return limit(0) == bytes && plan(p);
 }
