@@ -90,6 +90,13 @@ huge()
     expect_true "tiles" "$(counted extra) >= 3"
     expect_true "copies" "$(device shimmed copies) > $(device plain copies)"
     expect_true "workspace reported" "$(counted reported) > 100000 && $(counted reported) <= 1048576"
+    local limit previous
+    for limit in 320KiB 192KiB 128KiB; do
+        previous=$(counted extra)
+        huge "workspace=$limit;huge=100001;max_slowdown=off" 100000
+        expect_equal "tiled calls under $limit" "$(counted tiled)" 1
+        expect_true "more tiles under $limit" "$(counted extra) > $previous"
+    done
 }
 
 @test "tiles of huge tensors that are still large: not tiled if they do not fit" {
