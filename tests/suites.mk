@@ -20,7 +20,7 @@ short     = source_rules='scripts/check-rules.sh $(B)' conf='tests/sweeps/conf.s
             described_plans='SIMDEV_PLANNING=described scripts/with-simdev -- $(B)/simdev/selftest_cudnn'
 long_only = $(if $(tsan),tsan_threads='tests/sweeps/threads.sh') fit_cost='tests/gpu/test_fit_cost.py $(B)' \
             gpu_suite='$(if $(SAN),echo "1..0 $(hash) SKIP preloads into programs without a sanitizer",tests/gpu/test_suite.py $(B))' \
-            $(if $(WHOLE),same_code='tests/sweeps/same_code.py $(B)' faults='tests/faults/run.py $(B) --stacks' fuzzers='tests/fuzz/run.sh $(B)/fuzz 60')
+            $(if $(WHOLE),faults='tests/faults/run.py $(B) --stacks' fuzzers='tests/fuzz/run.sh $(B)/fuzz 60')
 batsfiles := $(wildcard tests/system/*.bats tests/simdev/*.bats)
 bats      = $(foreach t,$(1),$(basename $(notdir $t))='bats --formatter tap $(2) $t')
 run_tests = $(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log --
