@@ -14,7 +14,7 @@ clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so libcudnn_tra
               bypass bypass_static)
 include tests/support/clients/frontend/rules.mk
 include tests/support/clients/frameworks/rules.mk
-clientbase := tests/support/clients/layer.c $(addprefix tests/support/apps/,client.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
+clientbase := tests/support/clients/layer.c $(addprefix tests/support/apps/,client.c backend.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
 clientdep  := $(wildcard tests/support/clients/*.[dhm]* tests/support/apps/*.h) $(B)/flags
 CLIENT      = $(CC) $(CFLAGS) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 CLIENTLIBS := -L$(B)/simdev -lcudnn -lcudart -lm -ldl

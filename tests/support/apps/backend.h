@@ -1,9 +1,25 @@
-/* Pieces of the backend API that a convolution alone and a fused graph are built from. Descriptors
- * made are the caller's, also on failure: then not finalized, or NULL. */
+/* Pieces of the backend API, of which all test programs build their convolutions. Functions return
+ * cuDNN's own status. Descriptors made are the caller's, also on failure: then not finalized, or
+ * NULL. */
 #ifndef BACKEND_H
 #define BACKEND_H
 
 #include "conv.h"
+
+#define BACKEND_DO(call)                                                                           \
+    do {                                                                                           \
+        cudnnStatus_t do_status = (call);                                                          \
+        if (do_status != CUDNN_STATUS_SUCCESS)                                                     \
+            return do_status;                                                                      \
+    } while (0)
+
+/* The outcome of a status; prints like ASK_CUDNN. */
+#define BACKEND_ASK(call) backend_outcome(__FILE__, __LINE__, #call, (call))
+static inline enum outcome backend_outcome(const char *file, int line, const char *call,
+                                           cudnnStatus_t status)
+{
+    return status == CUDNN_STATUS_SUCCESS ? OUTCOME_OK : client_judge(file, line, call, status);
+}
 
 cudnnStatus_t backend_set(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
                           cudnnBackendAttributeType_t type, const void *value);
@@ -18,10 +34,13 @@ enum backend_storage {
     BACKEND_BY_VALUE /* one number in host memory */
 };
 
-enum outcome backend_tensor(const struct tensor *tensor, int64_t id, enum backend_storage storage,
-                            cudnnBackendDescriptor_t *desc);
-enum outcome backend_convolution(const struct conv_problem *problem,
-                                 cudnnBackendDescriptor_t *desc);
+/* The second one sets and finalizes a tensor that exists. */
+cudnnStatus_t backend_tensor(const struct tensor *tensor, int64_t id, enum backend_storage storage,
+                             cudnnBackendDescriptor_t *desc);
+cudnnStatus_t backend_tensor_fill(cudnnBackendDescriptor_t desc, const struct tensor *tensor,
+                                  int64_t id, enum backend_storage storage);
+cudnnStatus_t backend_convolution(const struct conv_problem *problem,
+                                  cudnnBackendDescriptor_t *desc);
 /* The names of a direction's operation and of its attributes: x, w, y and the convolution. */
 struct backend_operation_names {
     cudnnBackendDescriptorType_t type;
@@ -31,11 +50,31 @@ struct backend_operation_names {
 extern const struct backend_operation_names backend_operation_names[CONV_DIRECTIONS];
 
 /* The operation of the problem's direction. parts: x, w, y and the convolution. */
-enum outcome backend_operation(const struct conv_problem *problem,
-                               const cudnnBackendDescriptor_t *parts,
-                               cudnnBackendDescriptor_t *desc);
-enum outcome backend_graph(cudnnHandle_t handle, const cudnnBackendDescriptor_t *operations,
-                           int64_t count, cudnnBackendDescriptor_t *desc);
+cudnnStatus_t backend_operation(const struct conv_problem *problem,
+                                const cudnnBackendDescriptor_t *parts,
+                                cudnnBackendDescriptor_t *desc);
+cudnnStatus_t backend_graph(cudnnHandle_t handle, const cudnnBackendDescriptor_t *operations,
+                            int64_t count, cudnnBackendDescriptor_t *desc);
+/* A finalized variant pack. */
+cudnnStatus_t backend_pack(int64_t count, const int64_t *ids, void *const *pointers,
+                           void *workspace, cudnnBackendDescriptor_t *desc);
+
+enum {
+    BACKEND_KNOBS = 32
+};
+
+/* An engine and its knobs as numbers, which outlive every descriptor. */
+struct backend_engine {
+    int64_t index, knobs;
+    cudnnBackendKnobType_t type[BACKEND_KNOBS];
+    int64_t value[BACKEND_KNOBS];
+};
+
+cudnnStatus_t backend_engine_read(cudnnBackendDescriptor_t config, struct backend_engine *engine);
+/* A config of that engine and those knobs on another graph. */
+cudnnStatus_t backend_engine_config(const struct backend_engine *engine,
+                                    cudnnBackendDescriptor_t graph,
+                                    cudnnBackendDescriptor_t *config_p);
 
 /* Plans with the first config, not before the `first`-th, that becomes a plan: sets plan, engine,
  * choice and both workspaces. The plan needs nothing of the graph afterwards. */

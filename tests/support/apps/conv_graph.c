@@ -12,134 +12,23 @@ enum part {
     PARTS
 };
 
-cudnnStatus_t backend_set(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
-                          cudnnBackendAttributeType_t type, const void *value)
-{
-    return cudnnBackendSetAttribute(desc, name, type, 1, value);
-}
-
-cudnnStatus_t backend_set_desc(cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
-                               cudnnBackendDescriptor_t value)
-{
-    return backend_set(desc, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, &value);
-}
-
-void backend_destroy(cudnnBackendDescriptor_t desc)
-{
-    if (desc != NULL)
-        cudnnBackendDestroyDescriptor(desc);
-}
-
-enum outcome backend_tensor(const struct tensor *tensor, int64_t id, enum backend_storage storage,
-                            cudnnBackendDescriptor_t *desc)
-{
-    int64_t alignment = tensor_alignment(tensor);
-    bool yes = true;
-    ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR, desc));
-    ASK_CUDNN(backend_set(*desc, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &tensor->type));
-    ASK_CUDNN(cudnnBackendSetAttribute(*desc, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64,
-                                       tensor->dims, tensor->size));
-    ASK_CUDNN(cudnnBackendSetAttribute(*desc, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64,
-                                       tensor->dims, tensor->stride));
-    ASK_CUDNN(backend_set(*desc, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, &id));
-    ASK_CUDNN(backend_set(*desc, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, &alignment));
-    if (storage != BACKEND_MEMORY)
-        ASK_CUDNN(backend_set(*desc,
-                              storage == BACKEND_VIRTUAL ? CUDNN_ATTR_TENSOR_IS_VIRTUAL
-                                                         : CUDNN_ATTR_TENSOR_IS_BY_VALUE,
-                              CUDNN_TYPE_BOOLEAN, &yes));
-    ASK_CUDNN(cudnnBackendFinalize(*desc));
-    return OUTCOME_OK;
-}
-
-enum outcome backend_convolution(const struct conv_problem *problem, cudnnBackendDescriptor_t *desc)
-{
-    cudnnDataType_t compute = CUDNN_DATA_FLOAT;
-    cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-    int64_t spatial = problem->spatial;
-    const struct {
-        cudnnBackendAttributeName_t name;
-        const int64_t *values;
-    } extents[] = {{CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, problem->pre},
-                   {CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, problem->post},
-                   {CUDNN_ATTR_CONVOLUTION_DILATIONS, problem->dilation},
-                   {CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, problem->stride}};
-    ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, desc));
-    ASK_CUDNN(backend_set(*desc, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, &compute));
-    ASK_CUDNN(
-        backend_set(*desc, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, &mode));
-    ASK_CUDNN(backend_set(*desc, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, &spatial));
-    for (size_t i = 0; i < sizeof extents / sizeof *extents; i++)
-        ASK_CUDNN(cudnnBackendSetAttribute(*desc, extents[i].name, CUDNN_TYPE_INT64, spatial,
-                                           extents[i].values));
-    ASK_CUDNN(cudnnBackendFinalize(*desc));
-    return OUTCOME_OK;
-}
-
-const struct backend_operation_names backend_operation_names[CONV_DIRECTIONS] = {
-    [CONV_FORWARD] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-                      {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC},
-                      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-                      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
-    [CONV_DATA] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-                   {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC},
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
-    [CONV_FILTER] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-                     {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-                      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-                      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-                      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC},
-                     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-                     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
-
-enum outcome backend_operation(const struct conv_problem *problem,
-                               const cudnnBackendDescriptor_t *parts,
-                               cudnnBackendDescriptor_t *desc)
-{
-    const struct backend_operation_names *operation = &backend_operation_names[problem->direction];
-    ASK_CUDNN(cudnnBackendCreateDescriptor(operation->type, desc));
-    for (int i = PART_X; i <= PART_CONV; i++)
-        ASK_CUDNN(backend_set_desc(*desc, operation->part[i], parts[i]));
-    ASK_CUDNN(backend_set(*desc, operation->alpha, CUDNN_TYPE_FLOAT, &problem->alpha));
-    ASK_CUDNN(backend_set(*desc, operation->beta, CUDNN_TYPE_FLOAT, &problem->beta));
-    ASK_CUDNN(cudnnBackendFinalize(*desc));
-    return OUTCOME_OK;
-}
-
-enum outcome backend_graph(cudnnHandle_t handle, const cudnnBackendDescriptor_t *operations,
-                           int64_t count, cudnnBackendDescriptor_t *desc)
-{
-    ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, desc));
-    ASK_CUDNN(cudnnBackendSetAttribute(*desc, CUDNN_ATTR_OPERATIONGRAPH_OPS,
-                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, count, operations));
-    ASK_CUDNN(backend_set(*desc, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &handle));
-    ASK_CUDNN(cudnnBackendFinalize(*desc));
-    return OUTCOME_OK;
-}
-
 /* Makes all descriptors that a plan is made from and that are not needed afterwards. The caller
  * destroys them, also after a failure. Unique ids are letters, as in PyTorch. */
 static enum outcome build(cudnnHandle_t handle, const struct conv_problem *problem,
                           cudnnBackendDescriptor_t *parts)
 {
-    enum outcome outcome = backend_tensor(&problem->x, 'x', BACKEND_MEMORY, &parts[PART_X]);
+    enum outcome outcome =
+        BACKEND_ASK(backend_tensor(&problem->x, 'x', BACKEND_MEMORY, &parts[PART_X]));
     if (outcome == OUTCOME_OK)
-        outcome = backend_tensor(&problem->w, 'w', BACKEND_MEMORY, &parts[PART_W]);
+        outcome = BACKEND_ASK(backend_tensor(&problem->w, 'w', BACKEND_MEMORY, &parts[PART_W]));
     if (outcome == OUTCOME_OK)
-        outcome = backend_tensor(&problem->y, 'y', BACKEND_MEMORY, &parts[PART_Y]);
+        outcome = BACKEND_ASK(backend_tensor(&problem->y, 'y', BACKEND_MEMORY, &parts[PART_Y]));
     if (outcome == OUTCOME_OK)
-        outcome = backend_convolution(problem, &parts[PART_CONV]);
+        outcome = BACKEND_ASK(backend_convolution(problem, &parts[PART_CONV]));
     if (outcome == OUTCOME_OK)
-        outcome = backend_operation(problem, parts, &parts[PART_OPERATION]);
+        outcome = BACKEND_ASK(backend_operation(problem, parts, &parts[PART_OPERATION]));
     if (outcome == OUTCOME_OK)
-        outcome = backend_graph(handle, &parts[PART_OPERATION], 1, &parts[PART_GRAPH]);
+        outcome = BACKEND_ASK(backend_graph(handle, &parts[PART_OPERATION], 1, &parts[PART_GRAPH]));
     return outcome;
 }
 
@@ -315,19 +204,6 @@ enum outcome conv_graph_plan(cudnnHandle_t handle, const struct conv_problem *pr
     return outcome;
 }
 
-static enum outcome fill_pack(cudnnBackendDescriptor_t pack, int64_t count, const int64_t *ids,
-                              void *const *pointers, void *workspace)
-{
-    ASK_CUDNN(cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
-                                       CUDNN_TYPE_VOID_PTR, count, pointers));
-    ASK_CUDNN(cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64,
-                                       count, ids));
-    ASK_CUDNN(
-        backend_set(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &workspace));
-    ASK_CUDNN(cudnnBackendFinalize(pack));
-    return OUTCOME_OK;
-}
-
 static enum outcome execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
                             cudnnBackendDescriptor_t pack)
 {
@@ -339,8 +215,7 @@ enum outcome backend_run(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, in
                          const int64_t *ids, void *const *pointers, void *workspace)
 {
     cudnnBackendDescriptor_t pack = NULL;
-    ASK_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack));
-    enum outcome outcome = fill_pack(pack, count, ids, pointers, workspace);
+    enum outcome outcome = BACKEND_ASK(backend_pack(count, ids, pointers, workspace, &pack));
     if (outcome == OUTCOME_OK)
         outcome = execute(handle, plan, pack);
     backend_destroy(pack);

@@ -68,12 +68,12 @@ static enum outcome make_step(const struct fused_step *step, const struct graph 
 static enum outcome make_convolution(const struct fused_problem *problem, struct graph *graph,
                                      cudnnBackendDescriptor_t *desc)
 {
-    enum outcome outcome = backend_convolution(&problem->conv, &graph->conv);
+    enum outcome outcome = BACKEND_ASK(backend_convolution(&problem->conv, &graph->conv));
     if (outcome != OUTCOME_OK)
         return outcome;
     const cudnnBackendDescriptor_t parts[] = {graph->tensor[problem->x], graph->tensor[problem->w],
                                               graph->tensor[problem->y], graph->conv};
-    return backend_operation(&problem->conv, parts, desc);
+    return BACKEND_ASK(backend_operation(&problem->conv, parts, desc));
 }
 
 /* Unique ids count the tensors from 1. */
@@ -83,8 +83,8 @@ static enum outcome build(cudnnHandle_t handle, const struct fused_problem *prob
     enum outcome outcome = OUTCOME_OK;
     int operations = 0;
     for (int i = 0; i < problem->tensors && outcome == OUTCOME_OK; i++)
-        outcome = backend_tensor(&problem->tensor[i].tensor, i + 1, problem->tensor[i].storage,
-                                 &graph->tensor[i]);
+        outcome = BACKEND_ASK(backend_tensor(&problem->tensor[i].tensor, i + 1,
+                                             problem->tensor[i].storage, &graph->tensor[i]));
     for (int i = 0; i <= problem->steps && outcome == OUTCOME_OK; i++) {
         if (i == problem->before)
             outcome = make_convolution(problem, graph, &graph->operation[operations++]);
@@ -96,7 +96,7 @@ static enum outcome build(cudnnHandle_t handle, const struct fused_problem *prob
                                 &graph->operation[operations++]);
     }
     if (outcome == OUTCOME_OK)
-        outcome = backend_graph(handle, graph->operation, operations, &graph->graph);
+        outcome = BACKEND_ASK(backend_graph(handle, graph->operation, operations, &graph->graph));
     return outcome;
 }
 

@@ -8,15 +8,7 @@
 #include <string.h>
 
 enum {
-    MAX_KNOBS = 32,
     ROUNDS = 60
-};
-
-/* The parts of a plan that XLA stores. */
-struct recipe {
-    int64_t engine, knobs;
-    cudnnBackendKnobType_t type[MAX_KNOBS];
-    int64_t value[MAX_KNOBS];
 };
 
 /* Additional calls of some clients. */
@@ -62,7 +54,6 @@ static void chain_drop(struct chain *chain, enum part first, enum part last)
 static bool make_tensor(struct chain *chain, enum part part, const struct tensor *tensor,
                         int64_t uid)
 {
-    static const int64_t alignment = 16;
     static const bool yes = true;
     if (!make(chain, part, CUDNN_BACKEND_TENSOR_DESCRIPTOR))
         return false;
@@ -71,65 +62,17 @@ static bool make_tensor(struct chain *chain, enum part part, const struct tensor
         TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &yes), fail);
         TRY_CUDNN(cudnnBackendInitialize(desc), fail);
     }
-    TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &tensor->type), fail);
-    TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, tensor->size), fail);
-    TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, tensor->stride), fail);
-    TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid), fail);
-    TRY_CUDNN(set(desc, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment), fail);
-    return finish(chain, part);
-fail:
-    return false;
-}
-
-static bool make_convolution(struct chain *chain, const struct conv_problem *problem)
-{
-    static const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
-    static const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-    static const int64_t spatial = 2;
-    if (!make(chain, PART_CONV, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR))
-        return false;
-    cudnnBackendDescriptor_t desc = chain->part[PART_CONV];
-    TRY_CUDNN(set(desc, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &compute), fail);
-    TRY_CUDNN(set(desc, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode),
-              fail);
-    TRY_CUDNN(set(desc, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &spatial), fail);
-    TRY_CUDNN(set(desc, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, 2, problem->pre),
-              fail);
-    TRY_CUDNN(set(desc, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, 2, problem->post),
-              fail);
-    TRY_CUDNN(set(desc, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, 2, problem->dilation),
-              fail);
-    TRY_CUDNN(
-        set(desc, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, 2, problem->stride),
-        fail);
-    return finish(chain, PART_CONV);
+    TRY_CUDNN(backend_tensor_fill(desc, tensor, uid, BACKEND_MEMORY), fail);
+    return true;
 fail:
     return false;
 }
 
 static bool make_operation(struct chain *chain, const struct conv_problem *problem)
 {
-    static const struct {
-        cudnnBackendAttributeName_t name;
-        enum part part;
-    } roles[] = {{CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, PART_X},
-                 {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, PART_W},
-                 {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, PART_Y},
-                 {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, PART_CONV}};
-    if (!make(chain, PART_OPERATION, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR))
-        return false;
-    cudnnBackendDescriptor_t desc = chain->part[PART_OPERATION];
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-        TRY_CUDNN(
-            set(desc, roles[i].name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &chain->part[roles[i].part]),
-            fail);
-    TRY_CUDNN(set(desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1,
-                  &problem->alpha),
-              fail);
-    TRY_CUDNN(set(desc, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, 1,
-                  &problem->beta),
-              fail);
-    return finish(chain, PART_OPERATION);
+    TRY_CUDNN(backend_convolution(problem, &chain->part[PART_CONV]), fail);
+    TRY_CUDNN(backend_operation(problem, chain->part, &chain->part[PART_OPERATION]), fail);
+    return true;
 fail:
     return false;
 }
@@ -153,8 +96,7 @@ static bool make_graph(const struct client *client, struct chain *chain)
 {
     const struct conv_problem *p = &client->problem;
     if (!make_tensor(chain, PART_X, &p->x, 'x') || !make_tensor(chain, PART_W, &p->w, 'w') ||
-        !make_tensor(chain, PART_Y, &p->y, 'y') || !make_convolution(chain, p) ||
-        !make_operation(chain, p) ||
+        !make_tensor(chain, PART_Y, &p->y, 'y') || !make_operation(chain, p) ||
         !make(chain, PART_GRAPH, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR))
         return false;
     cudnnBackendDescriptor_t desc = chain->part[PART_GRAPH];
@@ -280,13 +222,7 @@ bool plans_pack(const struct client *client, void *workspace, cudnnBackendDescri
 {
     static const int64_t ids[] = {'w', 'y', 'x'};
     void *const pointers[] = {client->w, client->y, client->x};
-    TRY_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, pack), fail);
-    TRY_CUDNN(set(*pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers),
-              fail);
-    TRY_CUDNN(set(*pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, ids), fail);
-    TRY_CUDNN(set(*pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace),
-              fail);
-    TRY_CUDNN(cudnnBackendFinalize(*pack), fail);
+    TRY_CUDNN(backend_pack(3, ids, pointers, workspace, pack), fail);
     return true;
 fail:
     return false;
@@ -386,118 +322,23 @@ static bool run_orphan(struct client *client, struct chain *chain, int64_t *byte
     return run(client, chain->part[PART_PLAN], *bytes);
 }
 
-static bool read_knobs(cudnnBackendDescriptor_t config, struct recipe *recipe)
-{
-    cudnnBackendDescriptor_t knob[MAX_KNOBS] = {NULL};
-    int64_t one = 0;
-    bool read = false;
-    for (int i = 0; i < MAX_KNOBS; i++)
-        TRY_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, &knob[i]),
-                  done);
-    TRY_CUDNN(cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
-                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, MAX_KNOBS, &recipe->knobs,
-                                       knob),
-              done);
-    for (int64_t i = 0; i < recipe->knobs; i++) {
-        TRY_CUDNN(cudnnBackendGetAttribute(knob[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE,
-                                           CUDNN_TYPE_KNOB_TYPE, 1, &one, &recipe->type[i]),
-                  done);
-        TRY_CUDNN(cudnnBackendGetAttribute(knob[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE,
-                                           CUDNN_TYPE_INT64, 1, &one, &recipe->value[i]),
-                  done);
-    }
-    read = true;
-done:
-    for (int i = 0; i < MAX_KNOBS; i++)
-        if (knob[i] != NULL)
-            cudnnBackendDestroyDescriptor(knob[i]);
-    return read;
-}
-
-static bool read_recipe(struct chain *chain, struct recipe *recipe)
-{
-    int64_t one = 0;
-    if (!make(chain, PART_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR))
-        return false;
-    TRY_CUDNN(cudnnBackendGetAttribute(chain->part[PART_CONFIG], CUDNN_ATTR_ENGINECFG_ENGINE,
-                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one,
-                                       &chain->part[PART_ENGINE]),
-              fail);
-    TRY_CUDNN(cudnnBackendGetAttribute(chain->part[PART_ENGINE], CUDNN_ATTR_ENGINE_GLOBAL_INDEX,
-                                       CUDNN_TYPE_INT64, 1, &one, &recipe->engine),
-              fail);
-    return read_knobs(chain->part[PART_CONFIG], recipe);
-fail:
-    return false;
-}
-
-static bool make_engine(struct chain *chain, const struct recipe *recipe)
-{
-    if (!make(chain, PART_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR))
-        return false;
-    TRY_CUDNN(set(chain->part[PART_ENGINE], CUDNN_ATTR_ENGINE_OPERATION_GRAPH,
-                  CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &chain->part[PART_GRAPH]),
-              fail);
-    TRY_CUDNN(set(chain->part[PART_ENGINE], CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1,
-                  &recipe->engine),
-              fail);
-    return finish(chain, PART_ENGINE);
-fail:
-    return false;
-}
-
-static bool set_knobs(cudnnBackendDescriptor_t config, const struct recipe *recipe,
-                      cudnnBackendDescriptor_t *knob)
-{
-    for (int64_t i = 0; i < recipe->knobs; i++) {
-        TRY_CUDNN(cudnnBackendCreateDescriptor(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, &knob[i]),
-                  fail);
-        TRY_CUDNN(set(knob[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1,
-                      &recipe->type[i]),
-                  fail);
-        TRY_CUDNN(
-            set(knob[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &recipe->value[i]),
-            fail);
-        TRY_CUDNN(cudnnBackendFinalize(knob[i]), fail);
-    }
-    if (recipe->knobs > 0)
-        TRY_CUDNN(set(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                      recipe->knobs, knob),
-                  fail);
-    return true;
-fail:
-    return false;
-}
-
-static bool make_config(struct chain *chain, const struct recipe *recipe)
-{
-    cudnnBackendDescriptor_t knob[MAX_KNOBS] = {NULL};
-    bool good = false;
-    if (!make(chain, PART_CONFIG, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR))
-        return false;
-    TRY_CUDNN(set(chain->part[PART_CONFIG], CUDNN_ATTR_ENGINECFG_ENGINE,
-                  CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &chain->part[PART_ENGINE]),
-              done);
-    good = set_knobs(chain->part[PART_CONFIG], recipe, knob) && finish(chain, PART_CONFIG);
-done:
-    for (int i = 0; i < MAX_KNOBS; i++)
-        if (knob[i] != NULL)
-            cudnnBackendDestroyDescriptor(knob[i]);
-    return good;
-}
-
 static bool run_rebuilt(struct client *client, struct chain *chain, int64_t *bytes)
 {
-    struct recipe recipe = {.engine = -1};
+    struct backend_engine engine; /* the parts of a plan that XLA stores */
     int64_t first = -1;
-    if (!plans_make(client, chain) || !plans_reported(chain, &first) ||
-        !read_recipe(chain, &recipe))
+    if (!plans_make(client, chain) || !plans_reported(chain, &first))
         return false;
+    TRY_CUDNN(backend_engine_read(chain->part[PART_CONFIG], &engine), fail);
     chain_drop(chain, 0, PART_PLAN);
-    return make_graph(client, chain) && make_engine(chain, &recipe) &&
-           make_config(chain, &recipe) && make_plan(chain) && plans_reported(chain, bytes) &&
+    if (!make_graph(client, chain))
+        return false;
+    TRY_CUDNN(backend_engine_config(&engine, chain->part[PART_GRAPH], &chain->part[PART_CONFIG]),
+              fail);
+    return make_plan(chain) && plans_reported(chain, bytes) &&
            equal("the rebuilt plan reports", *bytes, first) &&
            run(client, chain->part[PART_PLAN], *bytes);
+fail:
+    return false;
 }
 
 /* Addresses of descriptors come back for other types and problems. */

@@ -2,6 +2,7 @@
 #ifndef PLANS_H
 #define PLANS_H
 
+#include "../apps/backend.h"
 #include "layer.h"
 
 enum part {
@@ -12,7 +13,6 @@ enum part {
     PART_OPERATION,
     PART_GRAPH,
     PART_HEURISTICS,
-    PART_ENGINE,
     PART_CONFIG,
     PART_CACHE,
     PART_PLAN,

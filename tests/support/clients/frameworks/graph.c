@@ -2,40 +2,42 @@
 
 #include <string.h>
 
-#define DO(call)                                                                                   \
-    do {                                                                                           \
-        cudnnStatus_t do_status = (call);                                                          \
-        if (do_status != CUDNN_STATUS_SUCCESS)                                                     \
-            return do_status;                                                                      \
-    } while (0)
-
 /* After a failure nothing more is made. */
 struct maker {
     struct graph *graph;
     cudnnStatus_t status;
 };
 
-static cudnnBackendDescriptor_t make(struct maker *m, cudnnBackendDescriptorType_t type)
+/* Keeps a descriptor that was made with that status, also an unfinished one. */
+static cudnnBackendDescriptor_t keep(struct maker *m, cudnnStatus_t status,
+                                     cudnnBackendDescriptor_t desc)
 {
-    cudnnBackendDescriptor_t desc = NULL;
-    if (m->status == CUDNN_STATUS_SUCCESS)
-        m->status = cudnnBackendCreateDescriptor(type, &desc);
-    if (m->status == CUDNN_STATUS_SUCCESS)
+    m->status = status;
+    if (desc != NULL)
         m->graph->part[m->graph->count++] = desc;
     return desc;
 }
 
+static cudnnBackendDescriptor_t make(struct maker *m, cudnnBackendDescriptorType_t type)
+{
+    cudnnBackendDescriptor_t desc = NULL;
+    if (m->status != CUDNN_STATUS_SUCCESS)
+        return NULL;
+    cudnnStatus_t status = cudnnBackendCreateDescriptor(type, &desc);
+    return keep(m, status, desc);
+}
+
 static void set(struct maker *m, cudnnBackendDescriptor_t desc, cudnnBackendAttributeName_t name,
-                cudnnBackendAttributeType_t type, int64_t count, const void *values)
+                cudnnBackendAttributeType_t type, const void *value)
 {
     if (m->status == CUDNN_STATUS_SUCCESS)
-        m->status = cudnnBackendSetAttribute(desc, name, type, count, values);
+        m->status = backend_set(desc, name, type, value);
 }
 
 static void set_desc(struct maker *m, cudnnBackendDescriptor_t desc,
                      cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t value)
 {
-    set(m, desc, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value);
+    set(m, desc, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, &value);
 }
 
 static void finalize(struct maker *m, cudnnBackendDescriptor_t desc)
@@ -48,76 +50,40 @@ static void finalize(struct maker *m, cudnnBackendDescriptor_t desc)
 static cudnnBackendDescriptor_t tensor(struct maker *m, const struct tensor *t, int64_t id,
                                        bool is_virtual)
 {
-    cudnnDataType_t type = is_virtual ? CUDNN_DATA_FLOAT : t->type;
-    int64_t alignment = 16;
-    cudnnBackendDescriptor_t desc = make(m, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    set(m, desc, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
-    set(m, desc, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, t->dims, t->size);
-    set(m, desc, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, t->dims, t->stride);
-    set(m, desc, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &id);
-    set(m, desc, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment);
+    struct tensor described = *t;
+    cudnnBackendDescriptor_t desc = NULL;
+    if (m->status != CUDNN_STATUS_SUCCESS)
+        return NULL;
     if (is_virtual)
-        set(m, desc, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual);
-    finalize(m, desc);
-    return desc;
-}
-
-static cudnnBackendDescriptor_t convolution(struct maker *m, const struct layer *layer)
-{
-    const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
-    const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-    const int64_t spatial = 2, dilation[] = {1, 1};
-    cudnnBackendDescriptor_t desc = make(m, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
-    set(m, desc, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &compute);
-    set(m, desc, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
-    set(m, desc, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &spatial);
-    set(m, desc, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, 2, layer->pre);
-    set(m, desc, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, 2, layer->post);
-    set(m, desc, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, 2, dilation);
-    set(m, desc, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, 2, layer->stride);
-    finalize(m, desc);
-    return desc;
+        described.type = CUDNN_DATA_FLOAT;
+    cudnnStatus_t status =
+        backend_tensor(&described, id, is_virtual ? BACKEND_VIRTUAL : BACKEND_MEMORY, &desc);
+    return keep(m, status, desc);
 }
 
 static cudnnBackendDescriptor_t convolve(struct maker *m, const struct layer *layer,
                                          const struct wish *wish,
                                          const cudnnBackendDescriptor_t operand[ROLES])
 {
-    static const struct {
-        cudnnBackendDescriptorType_t type;
-        cudnnBackendAttributeName_t role[ROLES], conv, alpha, beta;
-    } names[DIRECTIONS] = {
-        [FORWARD] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-                     {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-                      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-                      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y},
-                     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-                     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-                     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
-        [BACKWARD_DATA] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-                           {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-                            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-                            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY},
-                           CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-                           CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-                           CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
-        [BACKWARD_FILTER] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-                             {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-                              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-                              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY},
-                             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-                             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-                             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
-    const enum direction d = wish->direction;
-    cudnnBackendDescriptor_t conv = convolution(m, layer);
-    cudnnBackendDescriptor_t desc = make(m, names[d].type);
-    for (int role = 0; role < ROLES; role++)
-        set_desc(m, desc, names[d].role[role], operand[role]);
-    set_desc(m, desc, names[d].conv, conv);
-    set(m, desc, names[d].alpha, CUDNN_TYPE_FLOAT, 1, &wish->alpha);
-    set(m, desc, names[d].beta, CUDNN_TYPE_FLOAT, 1, &wish->beta);
-    finalize(m, desc);
-    return desc;
+    static const enum conv_direction directions[DIRECTIONS] = {CONV_FORWARD, CONV_DATA,
+                                                               CONV_FILTER};
+    struct conv_problem problem = {.direction = directions[wish->direction],
+                                   .spatial = 2,
+                                   .dilation = {1, 1},
+                                   .alpha = wish->alpha,
+                                   .beta = wish->beta};
+    cudnnBackendDescriptor_t part[] = {operand[ROLE_X], operand[ROLE_W], operand[ROLE_Y], NULL};
+    cudnnBackendDescriptor_t desc = NULL;
+    memcpy(problem.pre, layer->pre, sizeof layer->pre);
+    memcpy(problem.post, layer->post, sizeof layer->post);
+    memcpy(problem.stride, layer->stride, sizeof layer->stride);
+    if (m->status != CUDNN_STATUS_SUCCESS)
+        return NULL;
+    cudnnStatus_t status = backend_convolution(&problem, &part[3]);
+    keep(m, status, part[3]);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = backend_operation(&problem, part, &desc);
+    return keep(m, status, desc);
 }
 
 /* y = op(x, factor * b); b is NULL for the rectifier. */
@@ -127,8 +93,8 @@ static cudnnBackendDescriptor_t pointwise(struct maker *m, cudnnPointwiseMode_t 
 {
     const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
     cudnnBackendDescriptor_t op = make(m, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    set(m, op, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
-    set(m, op, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &compute);
+    set(m, op, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, &mode);
+    set(m, op, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, &compute);
     finalize(m, op);
     cudnnBackendDescriptor_t desc = make(m, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     set_desc(m, desc, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, op);
@@ -136,7 +102,7 @@ static cudnnBackendDescriptor_t pointwise(struct maker *m, cudnnPointwiseMode_t 
     if (b != NULL)
         set_desc(m, desc, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b);
     if (factor != NULL)
-        set(m, desc, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, CUDNN_TYPE_FLOAT, 1, factor);
+        set(m, desc, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, CUDNN_TYPE_FLOAT, factor);
     set_desc(m, desc, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
     finalize(m, desc);
     return desc;
@@ -179,10 +145,10 @@ cudnnStatus_t graph_open(cudnnHandle_t handle, const struct operands *operands,
     struct maker m = {graph, CUDNN_STATUS_SUCCESS};
     cudnnBackendDescriptor_t op[4];
     const int count = operations(&m, operands, wish, op);
-    graph->graph = make(&m, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    set(&m, graph->graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, op);
-    set(&m, graph->graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
-    finalize(&m, graph->graph);
+    cudnnBackendDescriptor_t made = NULL;
+    if (m.status == CUDNN_STATUS_SUCCESS)
+        m.status = backend_graph(handle, op, count, &made);
+    graph->graph = keep(&m, m.status, made);
     return m.status;
 }
 
@@ -199,17 +165,17 @@ static cudnnStatus_t read_configs(cudnnBackendDescriptor_t heuristics, struct co
 {
     int64_t offered = 0, read = 0;
     cudnnBackendDescriptor_t *config = configs->config + configs->count;
-    DO(cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &offered, NULL));
+    BACKEND_DO(cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                        CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &offered, NULL));
     if (offered > GRAPH_CONFIGS - configs->count)
         offered = GRAPH_CONFIGS - configs->count;
     for (int64_t i = 0; i < offered; i++) {
-        DO(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config[i]));
+        BACKEND_DO(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config[i]));
         configs->count++;
     }
     if (offered > 0)
-        DO(cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                    CUDNN_TYPE_BACKEND_DESCRIPTOR, offered, &read, config));
+        BACKEND_DO(cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                            CUDNN_TYPE_BACKEND_DESCRIPTOR, offered, &read, config));
     for (; read < offered; offered--)
         cudnnBackendDestroyDescriptor(configs->config[--configs->count]);
     return CUDNN_STATUS_SUCCESS;
@@ -219,7 +185,7 @@ cudnnStatus_t configs_ask(const struct graph *graph, cudnnBackendHeurMode_t mode
                           struct configs *configs)
 {
     cudnnBackendDescriptor_t heuristics;
-    DO(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, &heuristics));
+    BACKEND_DO(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, &heuristics));
     cudnnStatus_t status =
         cudnnBackendSetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
                                  CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &graph->graph);
@@ -246,7 +212,7 @@ cudnnStatus_t config_bears(cudnnBackendDescriptor_t config, cudnnBackendNumerica
     cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
     int64_t count = 0;
     cudnnBackendDescriptor_t engine;
-    DO(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine));
+    BACKEND_DO(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine));
     cudnnStatus_t status = cudnnBackendGetAttribute(
         config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &engine);
     if (status == CUDNN_STATUS_SUCCESS)
@@ -267,111 +233,16 @@ cudnnStatus_t config_size(cudnnBackendDescriptor_t config, int64_t *bytes_p)
                                     1, &count, bytes_p);
 }
 
-/* --- algorithms --- */
-
-static cudnnStatus_t read_engine(cudnnBackendDescriptor_t config, int64_t *index_p)
-{
-    int64_t count = 0;
-    cudnnBackendDescriptor_t engine;
-    DO(cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine));
-    cudnnStatus_t status = cudnnBackendGetAttribute(
-        config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &engine);
-    if (status == CUDNN_STATUS_SUCCESS)
-        status = cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64,
-                                          1, &count, index_p);
-    cudnnBackendDestroyDescriptor(engine);
-    return status;
-}
-
-static cudnnStatus_t read_knob(cudnnBackendDescriptor_t knob, int64_t *type_p, int64_t *value_p)
-{
-    int64_t count = 0;
-    cudnnBackendKnobType_t type;
-    DO(cudnnBackendGetAttribute(knob, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1,
-                                &count, &type));
-    *type_p = (int64_t)type;
-    return cudnnBackendGetAttribute(knob, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1,
-                                    &count, value_p);
-}
-
-cudnnStatus_t algorithm_of(cudnnBackendDescriptor_t config, struct algorithm *algorithm)
-{
-    cudnnBackendDescriptor_t knob[GRAPH_KNOBS];
-    int made = 0;
-    cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
-    algorithm->knobs = 0;
-    while (made < GRAPH_KNOBS && status == CUDNN_STATUS_SUCCESS)
-        if ((status = cudnnBackendCreateDescriptor(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
-                                                   &knob[made])) == CUDNN_STATUS_SUCCESS)
-            made++;
-    if (status == CUDNN_STATUS_SUCCESS)
-        status = read_engine(config, &algorithm->engine);
-    if (status == CUDNN_STATUS_SUCCESS)
-        status =
-            cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
-                                     CUDNN_TYPE_BACKEND_DESCRIPTOR, made, &algorithm->knobs, knob);
-    for (int64_t i = 0; i < algorithm->knobs && status == CUDNN_STATUS_SUCCESS; i++)
-        status = read_knob(knob[i], &algorithm->type[i], &algorithm->value[i]);
-    while (made > 0)
-        cudnnBackendDestroyDescriptor(knob[--made]);
-    return status;
-}
-
-static cudnnBackendDescriptor_t make_knob(struct maker *m, int64_t type, int64_t value)
-{
-    cudnnBackendKnobType_t knob_type = (cudnnBackendKnobType_t)type;
-    cudnnBackendDescriptor_t desc = make(m, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
-    set(m, desc, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &knob_type);
-    set(m, desc, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &value);
-    finalize(m, desc);
-    return desc;
-}
-
-static cudnnStatus_t make_config(cudnnBackendDescriptor_t config, cudnnBackendDescriptor_t engine,
-                                 const cudnnBackendDescriptor_t *knob, int64_t knobs)
-{
-    DO(cudnnBackendSetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                                1, &engine));
-    if (knobs > 0)
-        DO(cudnnBackendSetAttribute(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
-                                    CUDNN_TYPE_BACKEND_DESCRIPTOR, knobs, knob));
-    return cudnnBackendFinalize(config);
-}
-
-cudnnStatus_t algorithm_config(const struct algorithm *algorithm, const struct graph *graph,
-                               cudnnBackendDescriptor_t *config_p)
-{
-    struct graph parts = {0};
-    struct maker m = {&parts, CUDNN_STATUS_SUCCESS};
-    cudnnBackendDescriptor_t knob[GRAPH_KNOBS], config = NULL;
-    cudnnBackendDescriptor_t engine = make(&m, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-    set_desc(&m, engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph->graph);
-    set(&m, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &algorithm->engine);
-    finalize(&m, engine);
-    for (int64_t i = 0; i < algorithm->knobs; i++)
-        knob[i] = make_knob(&m, algorithm->type[i], algorithm->value[i]);
-    if (m.status == CUDNN_STATUS_SUCCESS)
-        m.status = cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config);
-    if (m.status == CUDNN_STATUS_SUCCESS)
-        m.status = make_config(config, engine, knob, algorithm->knobs);
-    graph_close(&parts);
-    if (m.status == CUDNN_STATUS_SUCCESS)
-        *config_p = config;
-    else if (config != NULL)
-        cudnnBackendDestroyDescriptor(config);
-    return m.status;
-}
-
 /* --- plans --- */
 
 static cudnnStatus_t build(cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t config,
                            cudnnHandle_t handle)
 {
-    DO(cudnnBackendSetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
-                                CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &config));
+    BACKEND_DO(cudnnBackendSetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                                        CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &config));
     if (handle != NULL)
-        DO(cudnnBackendSetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
-                                    &handle));
+        BACKEND_DO(cudnnBackendSetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE,
+                                            CUDNN_TYPE_HANDLE, 1, &handle));
     return cudnnBackendFinalize(plan);
 }
 
@@ -379,7 +250,7 @@ cudnnStatus_t plan_open(cudnnBackendDescriptor_t config, cudnnHandle_t handle,
                         cudnnBackendDescriptor_t *plan_p)
 {
     cudnnBackendDescriptor_t plan;
-    DO(cudnnBackendCreateDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &plan));
+    BACKEND_DO(cudnnBackendCreateDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, &plan));
     cudnnStatus_t status = build(plan, config, handle);
     if (status == CUDNN_STATUS_SUCCESS)
         *plan_p = plan;
@@ -400,11 +271,12 @@ cudnnStatus_t plan_size(cudnnBackendDescriptor_t plan, int64_t *bytes_p)
                                     CUDNN_TYPE_INT64, 1, NULL, bytes_p);
 }
 
-static cudnnStatus_t fill(cudnnBackendDescriptor_t pack, const struct operands *operands,
-                          const struct wish *wish, void *workspace)
+cudnnStatus_t pack_open(const struct operands *operands, const struct wish *wish, void *workspace,
+                        cudnnBackendDescriptor_t *pack_p)
 {
     int64_t id[ROLES + 2] = {'x', 'w', 'y'}, count = ROLES;
     void *pointer[ROLES + 2];
+    cudnnBackendDescriptor_t pack = NULL;
     memcpy(pointer, operands->device, sizeof operands->device);
     if (wish->z_factor != NULL) {
         id[count] = 'z';
@@ -414,25 +286,11 @@ static cudnnStatus_t fill(cudnnBackendDescriptor_t pack, const struct operands *
         id[count] = 'b';
         pointer[count++] = operands->bias;
     }
-    DO(cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
-                                count, pointer));
-    DO(cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count,
-                                id));
-    DO(cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
-                                &workspace));
-    return cudnnBackendFinalize(pack);
-}
-
-cudnnStatus_t pack_open(const struct operands *operands, const struct wish *wish, void *workspace,
-                        cudnnBackendDescriptor_t *pack_p)
-{
-    cudnnBackendDescriptor_t pack;
-    DO(cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack));
-    cudnnStatus_t status = fill(pack, operands, wish, workspace);
+    cudnnStatus_t status = backend_pack(count, id, pointer, workspace, &pack);
     if (status == CUDNN_STATUS_SUCCESS)
         *pack_p = pack;
     else
-        cudnnBackendDestroyDescriptor(pack);
+        backend_destroy(pack);
     return status;
 }
 
@@ -440,7 +298,7 @@ cudnnStatus_t plan_run(const struct session *session, cudnnBackendDescriptor_t p
                        const struct operands *operands, const struct wish *wish, void *workspace)
 {
     cudnnBackendDescriptor_t pack;
-    DO(pack_open(operands, wish, workspace, &pack));
+    BACKEND_DO(pack_open(operands, wish, workspace, &pack));
     cudnnStatus_t status = cudnnBackendExecute(session->handle, plan, pack);
     cudnnBackendDestroyDescriptor(pack);
     return status;

@@ -4,11 +4,11 @@
 #ifndef GRAPH_H
 #define GRAPH_H
 
+#include "../../apps/backend.h"
 #include "session.h"
 
 #define GRAPH_PARTS 40
 #define GRAPH_CONFIGS 128 /* more than three heuristics modes answer */
-#define GRAPH_KNOBS 32
 
 /* The computation of a graph: alpha * convolution + beta * result. Forward may go on: + z_factor *
  * z, if z_factor is not NULL, + bias, and the rectifier; z is the tensor of y. */
@@ -40,18 +40,6 @@ struct configs {
 cudnnStatus_t configs_ask(const struct graph *graph, cudnnBackendHeurMode_t mode,
                           struct configs *configs);
 void configs_close(struct configs *configs);
-
-/* An engine and its knobs as numbers, which outlive every descriptor. */
-struct algorithm {
-    int64_t engine, knobs;
-    int64_t type[GRAPH_KNOBS], value[GRAPH_KNOBS];
-};
-
-cudnnStatus_t algorithm_of(cudnnBackendDescriptor_t config, struct algorithm *algorithm);
-/* A config of that engine and those knobs on another graph. Their descriptors are destroyed before
- * it returns. */
-cudnnStatus_t algorithm_config(const struct algorithm *algorithm, const struct graph *graph,
-                               cudnnBackendDescriptor_t *config_p);
 
 /* Whether the config's engine bears a numerical note. */
 cudnnStatus_t config_bears(cudnnBackendDescriptor_t config, cudnnBackendNumericalNote_t note,

@@ -12,13 +12,13 @@ $(framework_obj)/looked_up/%.o: INCLUDES := $(addprefix -isystem ,$(CUDNN_INC) $
 
 $(framework_obj)/looked_up/%.o: tests/support/clients/frameworks/%.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
-$(framework_obj)/looked_up/client.o: tests/support/apps/client.c $(B)/flags
+$(addprefix $(framework_obj)/looked_up/,client.o backend.o): $(framework_obj)/looked_up/%.o: tests/support/apps/%.c $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(INCLUDES) -MMD -MP -c -o $@ $<
 
 $(addprefix $(B)/clients/frameworks/,$(framework_linked)): $(B)/clients/frameworks/%: $(framework_obj)/%.o \
-    $(patsubst %,$(framework_obj)/%.o,$(framework_share)) $(addprefix $(B)/obj/tests/support/apps/,client.o values.o) $(simdev)
+    $(patsubst %,$(framework_obj)/%.o,$(framework_share)) $(addprefix $(B)/obj/tests/support/apps/,client.o values.o backend.o) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -L$(B)/simdev -lcudnn -lcudart -lm -ldl
 $(addprefix $(B)/clients/frameworks/,$(framework_looked_up)): $(B)/clients/frameworks/%: $(framework_obj)/looked_up/%.o \
-    $(patsubst %,$(framework_obj)/looked_up/%.o,$(framework_share) client look_up) $(B)/obj/tests/support/apps/values.o $(simdev)
+    $(patsubst %,$(framework_obj)/looked_up/%.o,$(framework_share) client backend look_up) $(B)/obj/tests/support/apps/values.o $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -L$(B)/simdev -lcudart -lm -ldl
 

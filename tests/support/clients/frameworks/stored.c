@@ -35,7 +35,7 @@ static const struct wish forward = {FORWARD, 1.0F, 0.0F, false, false, NULL};
 
 static struct session session;
 static struct operands kept_operands;
-static struct algorithm algorithm;
+static struct backend_engine algorithm;
 static int64_t kept = -1;
 static cudnnBackendDescriptor_t kept_plan;
 static void *arena[ROLES + 1]; /* of the other convolutions: the same addresses again */
@@ -71,7 +71,7 @@ enum when {
 };
 
 /* Plans with the first configuration that can be built. */
-static bool plan(const struct operands *operands, enum when when, struct algorithm *to,
+static bool plan(const struct operands *operands, enum when when, struct backend_engine *to,
                  int64_t *size_p, cudnnBackendDescriptor_t *plan_p)
 {
     struct graph graph = {0};
@@ -88,7 +88,7 @@ static bool plan(const struct operands *operands, enum when when, struct algorit
             TRY_CUDNN(plan_size(*plan_p, size_p), close);
         if (when == AFTER_PLAN)
             TRY_CUDNN(config_size(configs.config[i], size_p), close);
-        TRY_CUDNN(algorithm_of(configs.config[i], to), close);
+        TRY_CUDNN(backend_engine_read(configs.config[i], to), close);
         done = true;
     }
 close:
@@ -108,7 +108,7 @@ static bool keep(enum when when)
     plan_close(kept_plan);
     kept_plan = NULL;
     bool done = plan(&kept_operands, when, &algorithm, &kept, &kept_plan);
-    printf("kept: engine %lld, %lld bytes\n", (long long)algorithm.engine, (long long)kept);
+    printf("kept: engine %lld, %lld bytes\n", (long long)algorithm.index, (long long)kept);
     if (done && when == AFTER_PLAN) {
         int64_t bytes;
         done = plan_size(kept_plan, &bytes) == CUDNN_STATUS_SUCCESS && compare("plan", bytes);
@@ -120,7 +120,7 @@ static bool keep(enum when when)
 static bool run_other(int64_t batch, int64_t in, int64_t size, int64_t out)
 {
     struct operands operands;
-    struct algorithm unused;
+    struct backend_engine unused;
     cudnnBackendDescriptor_t made = NULL;
     int64_t bytes;
     describe(&operands, batch, in, size, out);
@@ -145,7 +145,7 @@ static bool plan_shapes(void)
     bool done = true;
     for (int i = 0; i < SHAPES && done; i++) {
         struct operands operands;
-        struct algorithm unused;
+        struct backend_engine unused;
         cudnnBackendDescriptor_t made = NULL;
         int64_t bytes;
         describe(&operands, 1 + i % 7, 64 + 8 * (i / 7 % 11), 112 + i / 77, 64);
@@ -185,7 +185,7 @@ static bool rebuild(void)
     void *workspace = NULL;
     bool done = false;
     TRY_CUDNN(graph_open(session.handle, &operands, &forward, &graph), close);
-    TRY_CUDNN(algorithm_config(&algorithm, &graph, &config), close);
+    TRY_CUDNN(backend_engine_config(&algorithm, graph.graph, &config), close);
     TRY_CUDNN(plan_open(config, session.handle, &made), close);
     TRY_CUDNN(plan_size(made, &bytes), close);
     done = compare("rebuilt", bytes);
@@ -246,7 +246,7 @@ static bool create_in_thread(void)
 
 static bool plan_entry(void)
 {
-    struct algorithm entry = {0};
+    struct backend_engine entry = {0};
     cudnnBackendDescriptor_t made = NULL;
     int64_t bytes;
     bool done = plan(&kept_operands, OF_PLAN, &entry, &bytes, &made) &&

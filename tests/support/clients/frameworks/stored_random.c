@@ -52,7 +52,7 @@ enum {
 /* A size that was reported. A legacy row has the algorithm as its engine. */
 struct row {
     int64_t problem, legacy;
-    struct algorithm algorithm;
+    struct backend_engine algorithm;
     int64_t bytes;
 };
 
@@ -80,8 +80,8 @@ static void fault(const char *what, const struct row *row, int64_t bytes)
 {
     driver.faulty = true;
     printf("FAULT: %s: problem %lld%s, engine %lld: %lld bytes, %lld in the table\n", what,
-           (long long)row->problem, row->legacy ? " (legacy)" : "",
-           (long long)row->algorithm.engine, (long long)bytes, (long long)row->bytes);
+           (long long)row->problem, row->legacy ? " (legacy)" : "", (long long)row->algorithm.index,
+           (long long)bytes, (long long)row->bytes);
 }
 
 /* --- the table --- */
@@ -205,7 +205,7 @@ static void use_config(const char *what, cudnnBackendDescriptor_t config, int64_
 {
     cudnnBackendDescriptor_t plan = NULL;
     struct row now = {.problem = problem};
-    if (algorithm_of(config, &now.algorithm) != CUDNN_STATUS_SUCCESS)
+    if (backend_engine_read(config, &now.algorithm) != CUDNN_STATUS_SUCCESS)
         return;
     if (below(3) == 0 && config_size(config, &now.bytes) == CUDNN_STATUS_SUCCESS)
         check_size("configuration", &now);
@@ -248,7 +248,7 @@ static void step_own(void)
     const struct wish wish = wish_of(row);
     operands_shape(&problems[row->problem].layer, &operands);
     if (graph_open(driver.session.handle, &operands, &wish, &graph) == CUDNN_STATUS_SUCCESS &&
-        algorithm_config(&row->algorithm, &graph, &config) == CUDNN_STATUS_SUCCESS)
+        backend_engine_config(&row->algorithm, graph.graph, &config) == CUDNN_STATUS_SUCCESS)
         use_config("own plan", config, row->problem);
     plan_close(config);
     graph_close(&graph);
@@ -296,7 +296,7 @@ static void query_legacy(const struct legacy *legacy, int64_t problem)
     for (int i = 0; i < answers.count && i < MANY; i++) {
         struct row now = {.problem = problem, .legacy = 1};
         size_t bytes;
-        now.algorithm.engine = answers.row[i].algorithm;
+        now.algorithm.index = answers.row[i].algorithm;
         if (answers.row[i].status != CUDNN_STATUS_SUCCESS ||
             legacy_size(&driver.session, legacy, direction, answers.row[i].algorithm, &bytes) !=
                 CUDNN_STATUS_SUCCESS)
@@ -318,7 +318,7 @@ static void step_legacy(void)
         goto close;
     if (!row || below(4) == 0)
         query_legacy(&legacy, some.problem);
-    const struct brought brought = {(int)some.algorithm.engine, memory.workspace,
+    const struct brought brought = {(int)some.algorithm.index, memory.workspace,
                                     (size_t)some.bytes};
     if (row && (legacy_run(&driver.session, &legacy, problems[some.problem].direction,
                            &memory.operands, &brought, 1, 0) != CUDNN_STATUS_SUCCESS ||

@@ -17,7 +17,7 @@ enum {
 const int look_up_flags = RTLD_NOW | RTLD_LOCAL;
 
 struct description {
-    struct algorithm algorithm;
+    struct backend_engine algorithm;
     int64_t workspace;
 };
 
@@ -81,7 +81,7 @@ static bool profile(struct session *session, cudnnBackendDescriptor_t config,
         plan_size(plan, &description->workspace) == CUDNN_STATUS_SUCCESS &&
         description->workspace > 0 &&
         run_guarded(session, plan, (size_t)description->workspace, operands, wish, time_p) &&
-        algorithm_of(config, &description->algorithm) == CUDNN_STATUS_SUCCESS;
+        backend_engine_read(config, &description->algorithm) == CUDNN_STATUS_SUCCESS;
     plan_close(plan);
     return good;
 }
@@ -118,7 +118,7 @@ static cudnnBackendDescriptor_t rebuild(struct session *session, const struct op
     cudnnBackendDescriptor_t config = NULL, plan = NULL;
     int64_t bytes = 0;
     TRY_CUDNN(graph_open(session->handle, operands, wish, &graph), close);
-    TRY_CUDNN(algorithm_config(&description->algorithm, &graph, &config), close);
+    TRY_CUDNN(backend_engine_config(&description->algorithm, graph.graph, &config), close);
     TRY_CUDNN(plan_open(config, NULL, &plan), close);
     TRY_CUDNN(plan_size(plan, &bytes), close);
     if (bytes > description->workspace) {
