@@ -2,6 +2,7 @@
  * mapping of their results. */
 #include "cudnn/run/device_cuda.h"
 
+#include "heap.h"
 #include "vendor_fixture.h"
 
 static struct {
@@ -317,8 +318,10 @@ static void end_of_a_graph_is_reported_once(void)
     gone = 0;
     CHECK_INT(device->keep(NULL, &graph_handle, count, &gone), CUDNN_STATUS_SUCCESS);
     CHECK_INT(gone, 0);
+    long long with_keepsake = heap_taken;
     fake.tell(fake.reported);
     CHECK_INT(gone, 1);
+    CHECK_INT(heap_taken, with_keepsake - 1);
     start();
     fake.answer = CUDA_ERROR_OUT_OF_MEMORY;
     CHECK_INT(device->keep(NULL, &graph_handle, count, &gone), CUDNN_STATUS_ALLOC_FAILED);
@@ -384,6 +387,7 @@ static void a_driver_without_the_functions_fails(void)
 
 int main(void)
 {
+    heap_watch();
     TEST(a_driver_without_the_functions_fails);
     TEST(a_void_capture_is_a_failure);
     TEST(lanes_have_the_priority_of_the_callers_stream);

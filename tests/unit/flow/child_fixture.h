@@ -44,9 +44,10 @@ static inline size_t bypassed(char *text, size_t size)
 }
 
 static const struct cs_device device;
+static const char *second_now;
 static const char *second_copy(void)
 {
-    return NULL;
+    return second_now;
 }
 
 static const struct cs_host host = {.device = &device,

@@ -38,6 +38,17 @@ static void log_names_the_loaded_policy_and_limits(void)
     vendor_now = "cuDNN 9.1.0";
 }
 
+static void a_second_copy_of_the_library_is_named(void)
+{
+    begin_options = "log=warn;summary=off";
+    second_now = "/other/libconvshim.so";
+    check_child(begin);
+    CHECK(strstr(output,
+                 "two copies of convshim. The second one does nothing: /other/libconvshim.so") !=
+          NULL);
+    second_now = NULL;
+}
+
 /* Every part is set up by its options. */
 static int begin_with_all(void)
 {
@@ -209,6 +220,7 @@ int main(void)
     if (!enter_folder())
         return 1;
     TEST(log_names_the_loaded_policy_and_limits);
+    TEST(a_second_copy_of_the_library_is_named);
     TEST(each_part_has_its_options);
     TEST(faulty_options_are_reported);
     TEST(rules_are_named_in_a_summary);
