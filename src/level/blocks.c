@@ -1,6 +1,7 @@
 /* Derives the free blocks of PyTorch's allocator from its reports. */
 #include "level/blocks.h"
 
+#include "base/invariant.h"
 #include <string.h>
 
 /* How the allocator gets large memory from the device (kLargeBuffer, kMinLargeAlloc and kRoundLarge
@@ -44,6 +45,25 @@ static bool is_edge(const struct cs_blocks *blocks, uint64_t address)
 {
     int at = edge_from(blocks, address);
     return at < blocks->edges && blocks->edge[at] == address;
+}
+
+/* True if free blocks are sorted and apart, or divided by an edge, and edges are sorted and not
+ * inside of free blocks. */
+static bool is_sound(const struct cs_blocks *blocks)
+{
+    for (int i = 0; i < blocks->free_blocks; i++) {
+        const struct cs_block_free *block = &blocks->free[i];
+        const int inside = edge_from(blocks, block->begin + 1);
+        if (block->begin >= block->end ||
+            (inside < blocks->edges && blocks->edge[inside] < block->end) ||
+            (i > 0 && (block[-1].end > block->begin ||
+                       (block[-1].end == block->begin && !is_edge(blocks, block->begin)))))
+            return false;
+    }
+    for (int i = 1; i < blocks->edges; i++)
+        if (blocks->edge[i - 1] >= blocks->edge[i])
+            return false;
+    return true;
 }
 
 static bool add_edge(struct cs_blocks *blocks, uint64_t address)
@@ -169,8 +189,10 @@ bool cs_blocks_take(struct cs_blocks *blocks, uint64_t begin, int64_t bytes, int
 {
     *live_slot(blocks, begin) = (struct cs_block_live){begin, bytes};
     blocks->largest = -1;
-    return (grown == 0 || grow(blocks, begin, bytes, grown)) &&
-           cut_out(blocks, begin, begin + (uint64_t)bytes);
+    bool consistent = (grown == 0 || grow(blocks, begin, bytes, grown)) &&
+                      cut_out(blocks, begin, begin + (uint64_t)bytes);
+    CS_INVARIANT(!consistent || is_sound(blocks));
+    return consistent;
 }
 
 bool cs_blocks_give(struct cs_blocks *blocks, uint64_t begin, int64_t bytes)
@@ -185,6 +207,7 @@ bool cs_blocks_give(struct cs_blocks *blocks, uint64_t begin, int64_t bytes)
     blocks->largest = -1;
     if ((before && before->end > begin) || (after && after->begin < end))
         return false;
+    remove_edges(blocks, begin, end); /* the allocator had one block there */
     bool joins_before = before && before->end == begin && !is_edge(blocks, begin);
     bool joins_after = after && after->begin == end && !is_edge(blocks, end);
     if (joins_before && joins_after) {
@@ -194,9 +217,10 @@ bool cs_blocks_give(struct cs_blocks *blocks, uint64_t begin, int64_t bytes)
         before->end = end;
     } else if (joins_after) {
         after->begin = begin;
-    } else {
-        return insert_free(blocks, next, begin, end);
+    } else if (!insert_free(blocks, next, begin, end)) {
+        return false;
     }
+    CS_INVARIANT(is_sound(blocks));
     return true;
 }
 
