@@ -34,7 +34,6 @@ word()
     expect_true "reads of what the program did not compute" "$(device plain reads) > 0"
 }
 
-# bats test_tags=quick
 @test "the same with the library" {
     export CONVSHIM_CONFIG="workspace=4MiB"
     shimmed "$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 96 --dtype f16

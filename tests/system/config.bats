@@ -97,7 +97,6 @@ refused()
     CONVSHIM_SUMMARY=$SUMMARY refused "summary=maybe" 'CONVSHIM_CONFIG:1: summary: "maybe" *off, text, json:PATH, text,json:PATH'
 }
 
-# bats test_tags=quick
 @test "CONVSHIM=maybe, CONVSHIM_LOG=loud, CONVSHIM_SUMMARY=maybe: one line each" {
     CONVSHIM=maybe run_program
     expect_complaint 'CONVSHIM: *0, 1'
@@ -148,7 +147,6 @@ unreadable()
     expect_complaint ""
 }
 
-# bats test_tags=quick
 @test "CONVSHIM_SUMMARY=off: no summary, but the messages" {
     CONVSHIM_SUMMARY=off CONVSHIM_CONFIG="workspace=0" run_program
     expect_equal "lines" "$(wc -l <shimmed.err)" 1

@@ -257,7 +257,6 @@ flipped()
     expect_true "tiled calls" "$(counted tiled) >= $(few 100)"
 }
 
-# bats test_tags=quick
 @test "true convolutions, all directions, both APIs, three tiles of everything: equal to the bit" {
     flipped "$EVERYTHING"
 }

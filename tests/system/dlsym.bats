@@ -144,7 +144,6 @@ with_library()
     expect_answers 2
 }
 
-# bats test_tags=quick
 @test "RTLD_DEFAULT and RTLD_NEXT: find our functions as those of any preloaded library" {
     looked_up pseudo none
     expect_equal "entries" "$(grep -c '^dlsym .*: libconvshim\.so; no error' shimmed.out)" 6

@@ -152,7 +152,6 @@ expect_no_finding()
     expect_finding warning framework "PyTorch 2\\.15\\.0: two cuDNNs are mixed: the loader takes $PWD/other/libcudnn_ops\\.so\\.9 instead of the file in $own"
 }
 
-# bats test_tags=quick
 @test "a Python without frameworks; the Python of the command, of a script" {
     site
     package something 1.0
@@ -175,7 +174,6 @@ expect_no_finding()
     ! grep -qE 'was (run|imported)' doctor.out || fail "it ran what it should only look at"
 }
 
-# bats test_tags=quick
 @test "ONNX Runtime's wheel names no folder: NVIDIA's package is found only by programs that load it" {
     site
     cudnn "$SITE/nvidia/cudnn" 9.28.0
@@ -226,7 +224,6 @@ expect_no_finding()
     expect_finding fatal framework 'PyTorch 2\.10\.0: .*/libtorch_cuda\.so .*statically'
 }
 
-# bats test_tags=quick
 @test "a program: libraries that it and its libraries link" {
     LD_LIBRARY_PATH=$BUILD/simdev doctor 0 "$APPS/vae_decoder" --help
     expect_finding ok framework "vae_decoder: vae_decoder links cuDNN \\(intercepted with LD_PRELOAD\\): cuDNN 9.* in $BUILD/simdev/libcudnn\\.so\\.9"
@@ -240,7 +237,6 @@ expect_no_finding()
     expect_finding note framework 'true: none of its libraries uses cuDNN'
 }
 
-# bats test_tags=quick
 @test "the command: a program with its own privileges" {
     printf 'int main(void) { return 0; }' >main.c
     gcc -o plain_program main.c

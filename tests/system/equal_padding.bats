@@ -47,7 +47,6 @@ random()
     random --api legacy
 }
 
-# bats test_tags=quick
 @test "backward-data, graph API: equal to the bit" {
     random --api graph --direction data
 }
@@ -81,7 +80,6 @@ random()
 T4="api=graph dtype=f32 layout=nhwc x=1x128x64x64:524288,1,8192,128+0/2097152 w=128x128x3x3:1152,1,384,128+0/589824 \
 y=1x128x64x64:524288,1,8192,128+0/2097152 stride=1x1 dilation=1x1 pre=1x1 post=1x1 groups=1 alpha=1 beta=0"
 
-# bats test_tags=quick
 @test "cuDNN's own engines for channels-last f32 on a T4, within workspace" {
     local direction
     export SIMDEV_PROFILE=$ROOT/conf/devices/t4.json

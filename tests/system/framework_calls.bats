@@ -108,7 +108,6 @@ expect_all_tiled()
     expect_all_tiled
 }
 
-# bats test_tags=quick
 @test "XLA: rebuilt on a new graph, in a static buffer between red zones" {
     framework xla
     expect_all_tiled

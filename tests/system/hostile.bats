@@ -91,7 +91,6 @@ program_of()
     expect_equal "texts" "$(grep -cE ' calls? tiled(;|$)' shimmed.err)" 1
 }
 
-# bats test_tags=quick
 @test "killed by itself, as a program of Python by Ctrl-C: both forms, and the program ends of the signal" {
     rm -f summary.json
     SUMMARY=text,json:summary.json hostile interrupted 130
@@ -344,7 +343,6 @@ without()
 }
 
 # A folder that has a file for every module of Python's library and a cuDNN; each leaves a file when it runs.
-# bats test_tags=quick
 @test "commands in a folder of another user: no code of the folder runs" {
     mkdir -p hidden hostile/nvidia/cudnn/lib hostile/torch
     : >hidden/libcudnn.so.9 # the loader finds no cuDNN
@@ -370,7 +368,6 @@ __attribute__((constructor)) static void run(void) { fclose(fopen("RAN-library",
     done
 }
 
-# bats test_tags=quick
 @test "two copies of the library: one line, the first one works, and one last line" {
     [ -z "$SAN_RT" ] || cannot_run "with a sanitizer"
     cp "$LIBRARY" copy.so

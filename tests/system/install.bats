@@ -122,7 +122,6 @@ complete_bash()
     cmp other/build/libconvshim.so "$BUILD/libconvshim.so"
 }
 
-# bats test_tags=quick
 @test "make OFFLINE=1: a missing tool is named, and no package manager runs" {
     mkdir bin
     ln -s /usr/bin/* bin/

@@ -101,7 +101,6 @@ expect_counts()
     expect_true "KiB of own scratch, at most" "$(summary 's["own"]["peak"] // 1024') == 52"
 }
 
-# bats test_tags=quick
 @test "fork before the first call: parent and child report their own" {
     hostile fork_before
     expect_counts 2

@@ -57,7 +57,6 @@ random()
 }
 
 # Sums of f32 alone.
-# bats test_tags=quick
 @test "backward-filter, both APIs: equal to the bit" {
     random 50 "$EVERYTHING" --api both --direction filter
     expect_equal "16 bits by phase" "$(by_phase "p['problem']['dtype'] != 'f32'")" 0

@@ -98,7 +98,6 @@ load predict
     expect_line predict.out 'engine [0-9]+'
 }
 
-# bats test_tags=quick
 @test "options without effect are reported; - and _ are equal" {
     local one=(--estimate '1x64x256x256 -> 64 k3x3')
     echo 'tiles = 2' >tiles.ini
@@ -114,7 +113,6 @@ load predict
     done
 }
 
-# bats test_tags=quick
 @test "the list of devices has every profile with its source" {
     predict_as predict --device list --format csv
     expect_status 0
@@ -127,7 +125,6 @@ load predict
     expect_equal "lines" "$(wc -l <predict.out)" 1
 }
 
-# bats test_tags=quick
 @test "a profile that cuDNN does not accept: refused" {
     echo '{"deviceName": "a GPU", "deviceVer": 900, "totalGlobalMem": 8589934592}' >mine.json
     expect_predicted 2 "${SPIKE[@]}" --device mine.json

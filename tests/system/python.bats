@@ -47,13 +47,11 @@ line()
     expect_equal "behind it" "$(tail -n 1 shimmed.out | cut -d , -f 1,2)" "{'calls': 6, 'tiled': 2"
 }
 
-# bats test_tags=quick
 @test "limit: of several that are active, in one thread or in many, the least applies" {
     shimmed python3 "${CLIENT[@]}" overlapping
     expect_equal "limits in MiB" "$(<shimmed.out)" "[8, 8, 16, 0, 8, 4] 0"
 }
 
-# bats test_tags=quick
 @test "not preloaded: reported, and started programs are preloaded" {
     need_no_sanitizer
     plain python3 "${CLIENT[@]}" without
@@ -65,7 +63,6 @@ line()
     expect_line plain.out '^refused: .*policy: .*"fastest".*allowed: '
 }
 
-# bats test_tags=quick
 @test "python -m convshim: the program's arguments, options and the line at the end" {
     need_no_sanitizer
     plain python3 -m convshim --workspace 96KiB --log-file=log "${CLIENT[@]}" child --workspace x

@@ -65,13 +65,11 @@ ranks()
     grep -q '&lt;img src=x onerror=alert(1)&gt;' page.html || fail "the name is not there"
 }
 
-# bats test_tags=quick
 @test "the page: well-formed, light and dark, without external references" {
     report 0 --html page.html "$SUMMARY"
     python3 "$ROOT/tests/support/clients/check_page.py" page.html >page.out || fail "the page"
 }
 
-# bats test_tags=quick
 @test "a summary as the page: refused in one line, unchanged" {
     cp "$SUMMARY" run.json
     cp "$SUMMARY" other.json

@@ -158,7 +158,6 @@ skip = yes"
     expect_equal "rules" "$(summary '[r["name"] for r in s["rules"]]')" "['here']"
 }
 
-# bats test_tags=quick
 @test "a rule and an ini file for a Python script, and config's report of them" {
     cp "$ROOT/tests/support/clients/python_client.py" main.py
     cat >"$XDG_CONFIG_HOME/convshim/main.py.ini" <<'END'
@@ -183,7 +182,6 @@ END
     ! grep -q 'rule mine: applies' config.out || fail "of another script"
 }
 
-# bats test_tags=quick
 @test "the first matching rule applies alone; the environment's rules precede the file's" {
     rules <<<"[rule first]
 skip = yes
@@ -198,7 +196,6 @@ $FIXED"
     expect_equal "calls that followed the file's rule" "$(followed first)" 0
 }
 
-# bats test_tags=quick
 @test "bad rules: one line each with file, line and rule, and none of them applies" {
     export CONVSHIM_CONFIG=$EVERYTHING
     rules <<<"[rule typo]

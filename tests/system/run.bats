@@ -48,7 +48,6 @@ set_to()
     expect_no_word
 }
 
-# bats test_tags=quick
 @test "every option of the library is one of run's, and is checked as the library would" {
     local name value variable
     "$COMMAND" config --format csv | tail -n +2 >options.csv
@@ -101,7 +100,6 @@ in_force()
     summary '"%s %s %s" % (s["config"]["options"]["workspace"], s["config"]["options"]["policy"], s["config"]["source"])' >options.out
 }
 
-# bats test_tags=quick
 @test "a preset is in force, options given with it override it, and a user's ini file is found by its path" {
     in_force --preset train
     expect_line options.out '^auto '"$DEFAULT_POLICY"' .*/conf/presets/train\.ini'
@@ -127,7 +125,6 @@ print([site["name"] for site in json.load(open("summary.json"))["sites"] if site
     expect_equal "names" "$(grep -c '"name":"step"' other.json)" 0
 }
 
-# bats test_tags=quick
 @test "run: a program that fails names the expandable segments that were set, in one line" {
     local program="import ctypes, os, sys
 ctypes.CDLL('$CLIENTS/libwork.so')
@@ -146,7 +143,6 @@ ctypes.CDLL('$CLIENTS/libwork.so')
     ! grep -q segments run.err || fail "named without cause"
 }
 
-# bats test_tags=quick
 @test "a model in place of a program: the line says so" {
     touch decoder.onnx
     run_command 126 -- ./decoder.onnx

@@ -103,7 +103,6 @@ print(row[sys.argv[1]])' "$1"
     done
 }
 
-# bats test_tags=quick
 @test "the final line: printed without a summary, omitted with one, silenced by log = off" {
     local program=("$CLIENTS/hostile" local "$CLIENTS/libwork.so")
     run_on off --summary off -- "${program[@]}"
@@ -122,7 +121,6 @@ print(row[sys.argv[1]])' "$1"
     expect_empty other.err
 }
 
-# bats test_tags=quick
 @test "status of a running process: its calls grow, then it disappears" {
     begin_soak
     expect_equal "pid" "$(cell pid)" "$pid"
@@ -162,7 +160,6 @@ print(row[sys.argv[1]])' "$1"
     end_soak KILL
 }
 
-# bats test_tags=quick
 @test "status --watch: goes on until the process ends" {
     begin_soak
     timeout 60 "$COMMAND" status --watch "$pid" --format csv >watch.csv &

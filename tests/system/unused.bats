@@ -90,7 +90,6 @@ calls()
     sed -n '/"begin/,$s/(.*//p' end.raw
 }
 
-# bats test_tags=quick
 @test "a program without convolutions, for every kind of end: no additional system call" {
     need_strace
     [ -z "$SAN_RT" ] || cannot_run "a sanitizer's runtime makes calls of its own"

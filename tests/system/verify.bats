@@ -89,7 +89,6 @@ print(eval(sys.argv[1]))' "$1"
     expect_true "rows" "$(grep -c 'not run: no time$' verify.out) >= 10"
 }
 
-# bats test_tags=quick
 @test "verify: no GPU, status 2 and the command to use instead" {
     status=0
     CUDA_VISIBLE_DEVICES="" "$COMMAND" verify >verify.out 2>verify.err || status=$?
@@ -98,7 +97,6 @@ print(eval(sys.argv[1]))' "$1"
     expect_line verify.err '^convshim: verify: no GPU: .*convshim simulate -- COMMAND$'
 }
 
-# bats test_tags=quick
 @test "verify --once: a line for each layer, of the given type and within the given memory" {
     write_list
     verify --once --csv list.csv --dtype f16 --iterations 1 --memory 256KiB
@@ -113,7 +111,6 @@ assert rows[3]["checksum"] == rows[3]["repeated"] and rows[3]["differing"] == 0,
 PY
 }
 
-# bats test_tags=quick
 @test "verify: tiles that fit where the untiled call does not, not run and not unsafe" {
     write_list
     keep_layers conv2d
@@ -125,7 +122,6 @@ PY
     expect_line verify.out '^No result: no convolution could be compared\. 1 was not run, such as conv2d: too large for --memory\.$'
 }
 
-# bats test_tags=quick
 @test "verify --out: no path, no name of the user, the commit, the date and simulated" {
     write_list
     keep_layers conv2d

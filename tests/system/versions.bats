@@ -34,7 +34,6 @@ work()
     work works 1 "$CLIENTS/libwork.so" "$VERSIONS/libwork_old.so"
 }
 
-# bats test_tags=quick
 @test "a cuDNN 8 that was looked up: used by its own caller alone" {
     CONVSHIM_CONFIG=$EVERYTHING shimmed "$CLIENTS/loader" beside "$VERSIONS/libcudnn.so.8" "$CLIENTS/libwork.so"
     expect_status 0
@@ -58,7 +57,6 @@ work()
     work works 2 "$CLIENTS/libwork_looked_up.so" "$VERSIONS/libwork_parts.so"
 }
 
-# bats test_tags=quick
 @test "a cuDNN under the name that a packager gave it" {
     work works 1 "$VERSIONS/libwork_renamed.so"
     work legacy 1 "$VERSIONS/libwork_renamed.so"

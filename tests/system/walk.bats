@@ -40,7 +40,6 @@ walk()
 }
 
 # The walk of this seed sets no mode of the convolution.
-# bats test_tags=quick
 @test "backend API, unset attributes: cuDNN's defaults" {
     SIMDEV_PLANNING=rule walk graph 9246 1 "$EVERYTHING"
 }
@@ -49,7 +48,6 @@ walk()
     walk graph 1000 "$((9 + $(few 40)))" workspace=1TiB sizes
 }
 
-# bats test_tags=quick
 @test "legacy API, three tiles of everything: all results equal" {
     walk legacy 1000 "$((9 + $(few 40)))" "$EVERYTHING"
     grep -qE '; [1-9][0-9]* of [0-9]+ calls tiled' shimmed.err || fail "nothing was tiled"
