@@ -91,8 +91,7 @@ static inline enum cs_status fake_build(void *ctx, const struct cs_problem *prob
     struct fake *fake = ctx;
     if (++fake->calls == fake->nomem_at)
         return CS_NOMEM;
-    if (cs_problem_check(problem) != CS_OK || refused(fake, problem) ||
-        (fake->stubborn == 0 && relaxation != CS_SAME_KNOBS))
+    if (cs_problem_check(problem) != CS_OK || refused(fake, problem))
         return CS_REFUSED;
     fake->live++;
     *execution_plan_p = &fake->live;

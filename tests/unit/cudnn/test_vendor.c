@@ -134,7 +134,7 @@ static void the_estimate_conforms(void)
 static void the_tests_own_vendor_conforms(void)
 {
     const struct cs_problem problem = rows(CS_FORWARD, 1);
-    struct fake fake = {.per_byte = 1, .fallback = 12};
+    struct fake fake = {.fallback = 12, .stubborn = 5000, .helps = CS_SIMILAR_ENGINE, .alike = 300};
     const struct cs_vendor planner = fake_vendor(&fake);
     check_conforms(&planner, &problem, 12, 0);
     CHECK_INT(fake.live, 0);
