@@ -21,8 +21,8 @@ struct cs_engine_traits {
     int64_t splits; /* parts of its sums; 0: unknown */
 };
 
-/* Two constants of decide/cost.def as measured on a GPU, from a file in the user's cache
- * (config/ladder.h). */
+/* Two constants of decide/cost.def as measured on a GPU. `convshim verify --profile` adds them to
+ * the profile that it prints, as kernelNanoseconds and laneGainPercent. */
 struct cs_ladder {
     bool known;       /* false: the constants of cost.def apply */
     double kernel_us; /* microseconds that each kernel adds; for the three kernel_us */

@@ -1,8 +1,6 @@
 /* `convshim`: finds the command and hands over to it. */
 #include "base/version.h"
 #include "cli/common/cli.h"
-#include "cli/common/measured.h"
-#include "cudnn/standalone/engine_list.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,7 +88,6 @@ static int run_command(int argc, char **argv)
 /* Runs the command, which has failed if its results could not be written. */
 int main(int argc, char **argv)
 {
-    cs_engine_list_measured(cs_cli_measured);
     int status = run_command(argc, argv);
     if (fflush(stdout) || ferror(stdout)) {
         cs_cli_complain("standard output: not everything could be written");

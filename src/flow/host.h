@@ -29,9 +29,6 @@ struct cs_host {
     /* The file of another, inactive copy of this library, later in the loader's list, or NULL. */
     const char *(*second_copy)(void);
 
-    /* Adds measured constants of GPUs to their profiles. May be NULL. */
-    void (*measured)(struct cs_ladder (*ladder_of)(const char *gpu));
-
     /* Locks the entries' tables before a fork, and unlocks them after it. */
     void (*fork)(bool before);
 

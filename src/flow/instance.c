@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "config/ladder.h"
 #include "config/limits.h"
 #include "config/program.h"
 #include "flow/ending.h"
@@ -220,8 +219,6 @@ __attribute__((noinline)) static enum state start_instance(const struct cs_host 
         if (usable) {
             open_parts(mine.cs);
             instance = mine.cs;
-            if (host->measured)
-                host->measured(cs_ladder_of);
             mine.cs = NULL;
         } else if (mine.cs) {
             cs_log_open((enum cs_level)mine.cs->config.log, mine.cs->config.log_file.text);

@@ -92,6 +92,5 @@ const struct cs_host cs_host = {.device = &cs_device_cuda,
                                 .file = file_text,
                                 .supported = supported,
                                 .second_copy = second_copy,
-                                .measured = cs_device_profile_measured,
                                 .fork = fork_locks,
                                 .bypassed = cs_bypass_find};

@@ -63,10 +63,16 @@ static void print_convolution(const struct cs_prediction *prediction)
     put_size("output", bytes[CS_Y], bytes[CS_Y], "");
     put_size("workspace", prediction->offer.workspace, prediction->decision.reported, tiling);
     put_size("peak", prediction->peak, prediction->tiled_peak, halo);
-    if (prediction->ratio.least > 0)
+    const struct cs_times *ratio = &prediction->ratio;
+    if (ratio->least > 0 && ratio->most <= ratio->least)
+        printf("\nPredicted time of the tiles: %.2f times the untiled time (a model with constants "
+               "that "
+               "were measured on the GPU).\n",
+               ratio->least);
+    else if (ratio->least > 0)
         printf("\nPredicted time of the tiles: %.2f to %.2f times the untiled time (a model with "
                "%g to %g us per kernel, not measured).\n",
-               prediction->ratio.least, prediction->ratio.most, cs_cost_defaults.kernel_us_least,
+               ratio->least, ratio->most, cs_cost_defaults.kernel_us_least,
                cs_cost_defaults.kernel_us_most);
 }
 

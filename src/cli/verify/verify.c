@@ -129,13 +129,15 @@ static bool read_list(const struct cs_verify_options *options, struct cs_layers 
 
 /* --- all of it --- */
 
-/* Prints cuDNN's description of the GPU. Returns the exit status. */
+/* Prints cuDNN's description of the GPU with the measured constants. Returns the exit status. */
 static int print_profile(struct cs_verification *verification)
 {
     int status = cs_verify_describe(verification);
-    const char *profile = verification->profile;
     if (status != CS_CLI_OK)
         return status;
+    if (!verification->simulated)
+        cs_verify_ladder(verification, cs_clock_seconds() + verification->options->seconds);
+    const char *profile = verification->profile;
     if (!profile) {
         cs_cli_complain("verify: %s: cuDNN's description of the GPU cannot be read",
                         verification->file);

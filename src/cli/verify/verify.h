@@ -124,7 +124,7 @@ bool cs_verify_measure(struct cs_verification *verification, double seconds);
  * with the library was ended for lack of time. */
 enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_short);
 
-/* Measures two constants of the cost model (config/ladder.h) with one convolution in few and in
+/* Measures two constants of the cost model (struct cs_ladder) with one convolution in few and in
  * many tiles. Repeats another one on two lanes, and counts the results that differ. Adds both to
  * the JSON. Ends at `end` at the latest. Unless the GPU is simulated, stores the constants in the
  * user's cache for the library. */

@@ -4,14 +4,12 @@
 #include "base/clock.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
-#include "cli/common/output.h"
 #include "cli/verify/verify.h"
-#include "config/ladder.h"
+#include "convshim/profile.h"
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     FEW = 8,
@@ -47,29 +45,6 @@ static double run_tiles(const struct cs_verification *verification, const struct
     return us;
 }
 
-static bool put_text(const void *text, FILE *out)
-{
-    return fputs(text, out) >= 0;
-}
-
-/* Stores the constants in the user's cache, where the library and the other commands read them. */
-static void keep_ladder(const char *gpu, const struct cs_ladder *ladder)
-{
-    char path[CS_LADDER_PATH], text[CS_LADDER_TEXT];
-    struct cs_ladder parsed;
-    cs_ladder_write(ladder, gpu, text);
-    if (!cs_ladder_path(gpu, path) || cs_ladder_parse(text, gpu, &parsed) != NULL)
-        return;
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(path, 0700);
-        *slash = '/';
-    }
-    if (!cs_output_write(path, put_text, text))
-        cs_cli_complain("verify: the measured constants cannot be written to %s: %s", path,
-                        strerror(errno));
-}
-
 /* Measures the constants in three runs. They are not `known` if a run fails. */
 static struct cs_ladder measure_ladder(const struct cs_verification *verification,
                                        const struct cs_layer *layer, double end)
@@ -84,6 +59,24 @@ static struct cs_ladder measure_ladder(const struct cs_verification *verificatio
     if (two <= 0 || each <= 0)
         return (struct cs_ladder){.known = false};
     return (struct cs_ladder){true, each / KERNELS, fmin(fmax((many - two) / (each * MANY), 0), 1)};
+}
+
+/* Adds the constants to the profile, for other commands: as integers, which cuDNN's descriptions of
+ * devices have alone. */
+static void add_to_profile(struct cs_verification *verification, const struct cs_ladder *ladder)
+{
+    cJSON *gpu = cJSON_GetObjectItem(verification->json, "gpu");
+    cJSON *profile = verification->profile ? cJSON_Parse(verification->profile) : NULL;
+    if (!gpu || !profile)
+        return cJSON_Delete(profile);
+    cJSON_AddNumberToObject(profile, "kernelNanoseconds", round(ladder->kernel_us * 1000));
+    cJSON_AddNumberToObject(profile, "laneGainPercent", round(ladder->lane_gain * 100));
+    char *text = cJSON_PrintUnformatted(profile);
+    if (text)
+        cJSON_ReplaceItemInObject(gpu, "profile", cJSON_CreateString(text));
+    free(text);
+    cJSON_Delete(profile);
+    verification->profile = cs_json_text(gpu, "profile");
 }
 
 void cs_verify_ladder(struct cs_verification *verification, double end)
@@ -104,6 +97,6 @@ void cs_verify_ladder(struct cs_verification *verification, double end)
         cJSON_AddNumberToObject(json, "differing", (double)differing);
     }
     if (ladder.known && !verification->simulated)
-        keep_ladder(verification->gpu, &ladder);
+        add_to_profile(verification, &ladder);
     cs_layers_fini(&layers);
 }

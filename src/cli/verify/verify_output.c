@@ -146,9 +146,7 @@ static void print_ladder(const struct cs_verification *verification)
     if (cs_json_at(ladder, "kernel_us"))
         printf("Each kernel adds %.1f us, and two lanes hide %.0f %% of it%s.\n",
                cs_json_double(ladder, "kernel_us"), cs_json_double(ladder, "lane_gain") * 100,
-               verification->simulated
-                   ? " (simulated)"
-                   : ". The library uses both numbers on this GPU model from now on");
+               verification->simulated ? " (simulated)" : "");
     if (repeats > 0)
         printf("%.0f of %.0f repeats on two lanes are equal.\n",
                repeats - cs_json_double(ladder, "differing"), repeats);

@@ -23,20 +23,6 @@ static struct {
     struct cs_profile profile; /* constant after it is known */
 } kept[KEPT];
 
-static struct cs_ladder (*_Atomic measured)(const char *gpu); /* NULL: no constants */
-
-void cs_device_profile_measured(struct cs_ladder (*ladder_of)(const char *gpu))
-{
-    atomic_store(&measured, ladder_of);
-}
-
-static void add_ladder(struct cs_profile *profile)
-{
-    struct cs_ladder (*ladder_of)(const char *gpu) = atomic_load(&measured);
-    if (ladder_of && profile->name[0])
-        profile->ladder = ladder_of(profile->name);
-}
-
 size_t cs_device_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVICE_JSON])
 {
     int64_t length = 0;
@@ -83,8 +69,20 @@ static void name_of(const char *json, char name[CS_PROFILE_NAME])
     name[length] = '\0';
 }
 
+/* Reads the constants that `convshim verify` has measured and added to a profile. Constants out of
+ * the bounds of decide/cost.def are not known. */
+static struct cs_ladder ladder_of(const char *json)
+{
+    const double kernel = (double)number_of(json, "kernelNanoseconds") / 1000;
+    const double gain = (double)number_of(json, "laneGainPercent") / 100;
+    if (kernel < 0.1 || kernel > 50 || gain > 1)
+        return (struct cs_ladder){.known = false};
+    return (struct cs_ladder){.known = true, .kernel_us = kernel, .lane_gain = gain};
+}
+
 /* Fills in the properties that the text contains. Missing ones stay 0. The keys are cuDNN's, and
- * memoryBusWidth, which only convshim's profiles have (conf/devices). */
+ * those that only convshim's profiles have (conf/devices): memoryBusWidth and measured constants.
+ */
 static void parse_profile(const char *json, struct cs_profile *profile)
 {
     *profile = (struct cs_profile){
@@ -95,6 +93,7 @@ static void parse_profile(const char *json, struct cs_profile *profile)
         .bus_width = number_of(json, "memoryBusWidth"),
         .l2 = number_of(json, "l2CacheSize"),
         .memory = number_of(json, "totalGlobalMem"),
+        .ladder = ladder_of(json),
     };
     name_of(json, profile->name);
 }
@@ -148,7 +147,6 @@ static struct cs_profile of_device(CUdevice device)
     if (atomic_load_explicit(&kept[device].state, memory_order_acquire) == KNOWN)
         return kept[device].profile;
     struct cs_profile profile = read_device(device);
-    add_ladder(&profile);
     if (atomic_compare_exchange_strong(&kept[device].state, &unknown, FILLING)) {
         kept[device].profile = profile;
         atomic_store_explicit(&kept[device].state, KNOWN, memory_order_release);
@@ -164,7 +162,6 @@ bool cs_device_profile_of(const struct cs_target *target, int gpu, struct cs_pro
     if (!target->handle) {
         if (target->device && cs_device_profile_json(target->device, json) > 0) {
             parse_profile(json, profile);
-            add_ladder(profile);
             announce_profile(profile);
         }
     } else if (gpu >= 0) {

@@ -21,8 +21,4 @@ size_t cs_device_profile_json(cudnnBackendDescriptor_t device, char text[CS_DEVI
  * once, because clock queries may be slow. */
 bool cs_device_profile_of(const struct cs_target *target, int gpu, struct cs_profile *profile);
 
-/* Sets the function that returns the measured constants for a GPU's name. Profiles contain them
- * from now on. */
-void cs_device_profile_measured(struct cs_ladder (*ladder_of)(const char *gpu));
-
 #endif

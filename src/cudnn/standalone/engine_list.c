@@ -18,11 +18,6 @@ struct cs_engine_list {
     struct cs_target target;
 };
 
-void cs_engine_list_measured(struct cs_ladder (*ladder_of)(const char *gpu))
-{
-    cs_device_profile_measured(ladder_of);
-}
-
 bool cs_engine_list_create(const char *profile, bool cublas, struct cs_engine_list **list_p,
                            char *error, size_t size)
 {

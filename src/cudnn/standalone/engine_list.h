@@ -22,10 +22,6 @@ struct cs_ask_offer {
     bool tensor_cores;
 };
 
-/* Sets the function that returns the measured constants for a GPU's name. Devices have them from
- * now on. */
-void cs_engine_list_measured(struct cs_ladder (*ladder_of)(const char *gpu));
-
 /* Makes an engine list for a device. `profile` is the device's JSON (conf/devices). `cublas`: also
  * with the engines that call cuBLASLt, which cuDNN offers only to programs that have it. Called
  * after cs_standalone_open. False, with a line in `error`, if cuDNN does not accept the profile. */

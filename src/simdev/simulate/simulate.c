@@ -6,7 +6,6 @@
 #include "cli/common/data_files.h"
 #include "cli/common/device_files.h"
 #include "cli/common/json_tree.h"
-#include "cli/common/measured.h"
 #include "cli/common/variables.h"
 #include "simdev/simulate/temporary_folder.h"
 #include <cjson/cJSON.h>
@@ -196,8 +195,7 @@ static bool load_devices(const struct cs_simulate_options *options, struct quest
             cs_cli_complain("%s", error);
             return false;
         }
-        /* Prints which constants are used. */
-        (void)cs_cli_measured(question->device[question->devices++].title);
+        question->devices++;
     }
     if (question->devices == 0)
         cs_cli_complain("simulate: --device: the name is empty. To list all: convshim simulate "
