@@ -53,7 +53,7 @@ MODELS = {
                                 1, CHECKPOINTS),
     "retinanet": Model("detector", "RetinaNet ResNet-50, 800x1216, float32", "images", "retinanet_f32", (8, 128, 8), (24, 32), 1, LAST),
     "oobleck-decode": Model("audio", "Stable Audio (AutoencoderOobleck), decode, float16", "latents of 46 ms", "oobleck_decode_f16",
-                            (256, 8192, 256), (1792, 2048, 2304, 2560)),
+                            (256, 10240, 256), (1792, 2048, 2304, 2560)),
     "resnet50-training": Model(TRAINING, "ResNet-50, 224 px, mixed precision", "images", "resnet50_train_amp", (32, 640, 32), (160, 192), 1, LAST),
     "convnext-training": Model(TRAINING, "ConvNeXt-B, 224 px, mixed precision", "images", "convnext_train_amp", (16, 288, 16), (48, 64), 1,
                                CHECKPOINTS),
