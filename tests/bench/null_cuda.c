@@ -24,6 +24,20 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long *id)
     return CUDA_SUCCESS;
 }
 
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+    *device = 0;
+    return CUDA_SUCCESS;
+}
+
+/* Every property of the device is 1: decisions with a fixed number of tiles do not depend on them. */
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    (void)attribute, (void)device;
+    *value = 1;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuStreamGetId(CUstream stream, unsigned long long *id)
 {
     *id = (uintptr_t)stream;

@@ -40,10 +40,10 @@ MODES = {
     "populate": (TILES, ["clients/plans", "populate"], NATIVE),
     "populate_own": (SIX + ";backing=own;lanes=2", ["clients/plans", "populate"], NATIVE),
     "config_first": (TILES, ["clients/plans", "config_first"], {}),
-    "fit": ("workspace=4KiB", problems("both", *FORWARD), {}),
-    "phases": ("workspace=2KiB", problems("both", *DILATED), {}),
+    "fit": ("workspace=4KiB;max_slowdown=off", problems("both", *FORWARD), {}),
+    "phases": ("workspace=2KiB;max_slowdown=off", problems("both", *DILATED), {}),
     "phases_packed": (SIX + ";lanes=2;staged=always", problems("graph", *DILATED), {"SIMDEV_RACES": "1"}),
-    "price": ("workspace=8KiB;max_slowdown=2",
+    "price": ("workspace=8KiB;max_slowdown=6",
               problems("both", "--problem", "dtype=f16 x=4x8x24x16 w=8x8x3x3 pre=1"), {}),
     "dear": ("workspace=4KiB;max_slowdown=1.1", problems("both", *FORWARD), {}),
     "untileable": ("workspace=1KiB", GROUPED, {}),
@@ -51,7 +51,7 @@ MODES = {
     "reshape": (TILES, ["clients/reshape", "place"], {}),
     "oversized": (FIXED + ";tiles=2;threshold=0;workspace=1MiB;huge=5001", ["clients/large", "forward"],
                   {"SIMDEV_MAX_SPAN": "5000"}),
-    "find": ("workspace=3MiB", ["clients/frameworks/pytorch_v7", "--mode", "benchmark"], {}, 50),
+    "find": ("workspace=3MiB;max_slowdown=off", ["clients/frameworks/pytorch_v7", "--mode", "benchmark"], {}, 50),
     "summary": (TILES + ";summary=json:summary.json", problems("both", *FORWARD), {}),
 }
 

@@ -115,7 +115,7 @@ named_file()
 }
 
 @test "a budget with backing = client: one line, and the budget applies" {
-    named_file < <(printf 'workspace = 24KiB\nbacking = client\n[interleave]\nbudget = 3MiB\n')
+    named_file < <(printf 'workspace = 24KiB\nmax_slowdown = off\nbacking = client\n[interleave]\nbudget = 3MiB\n')
     run_program
     expect_complaint "$CONVSHIM_CONFIGFILE: backing: *own"
     expect_true "tiled calls" "$(counted tiled) > 0"

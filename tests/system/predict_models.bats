@@ -174,6 +174,7 @@ many()
             1 + i % 4, 64 * (1 + i % 5), 40 + i, 32 + i % 97, 64 * (1 + i % 3), 3, 3, i % 2 ? "f16" : "f32" }'
 }
 
+# bats test_tags=quick
 @test "a thousand layers in ten seconds of processor time" {
     need_cudnn
     many 1000 >many.csv
