@@ -453,7 +453,7 @@ nvidia-smi -L
 nvidia-smi --no-such-option; echo $?
 END
     simulate --only without --cuda 13 --device rtx4090 --keep kept -- sh asks.sh
-    expect_equal "answers" "$(cat kept/without-*/output)" "24156
+    expect_equal "answers" "$(cat kept/without-*/output)" "24072
 index, name, memory.used [MiB], compute_cap
 0, NVIDIA GeForce RTX 4090, 0 MiB, 8.9
 GPU 0: NVIDIA GeForce RTX 4090 (UUID: GPU-00000000-0000-0000-0000-000000000000)

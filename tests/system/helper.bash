@@ -292,7 +292,7 @@ counted_in_text()
             echo $(($(counted_in_text calls "$2") - $(counted_in_text tiled "$2") - $(counted_in_text fallback "$2") - $(counted_in_text failed "$2")))
             return
             ;;
-        extra) pattern='; ([0-9]+) launch(es)? added' absent=0 ;;
+        extra) pattern='; ([0-9]+) launch(es)? (and .*)?added' absent=0 ;;
         fallback) pattern='fallback plan +([0-9]+) calls? ran' absent=0 ;;
         failed) pattern='failed +([0-9]+) calls? ended' absent=0 ;;
     esac
