@@ -235,7 +235,8 @@ __attribute__((noinline)) static enum state start_instance(const struct cs_host 
 
 bool cs_instance_off(void)
 {
-    return atomic_load_explicit(&state, memory_order_relaxed) == OFF;
+    enum state now = atomic_load_explicit(&state, memory_order_relaxed);
+    return now == OFF || (now == UNKNOWN && cs_config_disabled());
 }
 
 struct cs *cs_instance_made(void)

@@ -187,13 +187,13 @@ predicts_the_run() {
     local cudnn CUBLAS=$BUILD/stand_ins/libcublasLt.so.13
     local SAN_RT=${SAN_RT:+$SAN_RT:}$CUBLAS PRELOAD=$PRELOAD:$CUBLAS
     cudnn=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
-    SIMDEV_MODE=account CONVSHIM_CONFIG="workspace=1MiB;untileable=run" CONVSHIM_SUMMARY=json:summary.json shimmed "$APPS/vae_decoder" \
+    SIMDEV_MODE=account CONVSHIM_CONFIG="workspace=1MiB;max_slowdown=off;untileable=run" CONVSHIM_SUMMARY=json:summary.json shimmed "$APPS/vae_decoder" \
         --csv "$ROOT/tests/data/conv_layers.csv" --px 96 "$@"
     expect_status 0
     planned_by_cudnn shimmed || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR"
-    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --summary summary.json --device h200 --workspace 1MiB \
+    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --summary summary.json --device h200 --workspace 1MiB --max-slowdown off \
         --format csv >predicted.csv
-    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --summary summary.json --device h200 --workspace 1MiB \
+    LD_PRELOAD='' "$BUILD/convshim" predict --cudnn "$cudnn" --summary summary.json --device h200 --workspace 1MiB --max-slowdown off \
         --format json >predicted.json
     python3 - <<'END' || fail "$*: predict differs from the run"
 import csv, json

@@ -38,7 +38,7 @@ reshape()
 }
 
 @test "calls that cuDNN refuses for other reasons stay refused, and count once" {
-    reshape refused 2 0
+    reshape refused 1 0
     plain "$CLIENTS/reshape" refused
     expect_status 0
 }
