@@ -282,7 +282,6 @@ END
     simulate --device rtx4090 --preset train --format csv -- "$APPS/vae_decoder" "${large[@]}"
     expect_status 0
     expect_true "tiled" "$(figure tiled with) > 0"
-    expect_true "a lower peak than without" "$(figure device_peak with) < $(figure device_peak without)"
     expect_true "the peak of the default" "$(figure device_peak with) <= $peak"
     expect_true "no more predicted time" "$(figure predicted_ns with) <= $time"
 }
