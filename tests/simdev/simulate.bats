@@ -273,17 +273,14 @@ END
     expect_equal "the user's sitecustomize" "$(written own)" ran
 }
 
-@test "--preset train: as low a peak as by default, in no more predicted time" {
-    local large=(--csv "$ROOT/tests/data/conv_layers.csv" --px 1024 --dtype f32) peak time
+@test "--preset train: no more predicted time than by default" {
+    local large=(--csv "$ROOT/tests/data/conv_layers.csv" --px 1024 --dtype f32) time
     simulate --device rtx4090 --format csv -- "$APPS/vae_decoder" "${large[@]}"
     expect_status 0
-    peak=$(figure device_peak with)
     time=$(figure predicted_ns with)
     simulate --device rtx4090 --preset train --format csv -- "$APPS/vae_decoder" "${large[@]}"
     expect_status 0
-    expect_true "tiled" "$(figure tiled with) > 0"
-    expect_true "the peak of the default" "$(figure device_peak with) <= $peak"
-    expect_true "no more predicted time" "$(figure predicted_ns with) <= $time"
+    expect_true "less predicted time" "$(figure predicted_ns with) < $time"
 }
 
 @test "JAX, which looks for a GPU in /dev and removes its devices at exit: it has the GPU and its peaks are shown" {
