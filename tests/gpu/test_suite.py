@@ -200,7 +200,7 @@ def a_killed_run_leaves_its_results():
 @test
 def little_memory_is_no_error_of_convshim():
     with Machine() as machine:
-        machine.run("--minutes", "3", "--only", "verify", settings={"SIMDEV_CAPACITY": "1GiB"})
+        machine.run("--minutes", "8", "--only", "verify", settings={"SIMDEV_CAPACITY": "1GiB"})
         results = machine.results()
         answer = json.loads(read(os.path.join(machine.out, "verify.json")))["answer"]
     assert "not run, such as" in answer and "memory" in answer and "Not safe" not in answer, answer
