@@ -80,8 +80,10 @@ static enum cs_status finish_rewrite(enum cs_status status, struct cs_rewrite *r
     return status;
 }
 
-enum cs_status cs_build_tiles(const struct cs_problem *problem, const struct cs_decision *decision,
-                              struct cs_built_plans *built, struct cs_rewrite **rewrite_p)
+/* Builds the tiles of a decision, with a fallback plan if `with_fallback`. */
+static enum cs_status build_decided(const struct cs_problem *problem,
+                                    const struct cs_decision *decision, bool with_fallback,
+                                    struct cs_built_plans *built, struct cs_rewrite **rewrite_p)
 {
     struct cs_rewrite *rewrite = new_rewrite(built->real);
     if (!rewrite)
@@ -89,26 +91,24 @@ enum cs_status cs_build_tiles(const struct cs_problem *problem, const struct cs_
     enum cs_status status = cs_plan_cut(problem, &decision->tiling, &rewrite->plan);
     if (status == CS_OK)
         status = build_execution_plans(rewrite, built);
-    if (status == CS_OK)
+    if (status == CS_OK && with_fallback)
         status = build_known_fallback(rewrite, decision->reported, built);
     if (status == CS_OK)
         status = cs_plan_validate(&rewrite->plan, decision->scratch);
     return finish_rewrite(status, rewrite, rewrite_p);
 }
 
+enum cs_status cs_build_tiles(const struct cs_problem *problem, const struct cs_decision *decision,
+                              struct cs_built_plans *built, struct cs_rewrite **rewrite_p)
+{
+    return build_decided(problem, decision, true, built, rewrite_p);
+}
+
 enum cs_status cs_build_only_tiles(const struct cs_problem *problem,
                                    const struct cs_decision *decision, struct cs_built_plans *built,
                                    struct cs_rewrite **rewrite_p)
 {
-    struct cs_rewrite *rewrite = new_rewrite(built->real);
-    if (!rewrite)
-        return CS_NOMEM;
-    enum cs_status status = cs_plan_cut(problem, &decision->tiling, &rewrite->plan);
-    if (status == CS_OK)
-        status = build_execution_plans(rewrite, built);
-    if (status == CS_OK)
-        status = cs_plan_validate(&rewrite->plan, decision->scratch);
-    return finish_rewrite(status, rewrite, rewrite_p);
+    return build_decided(problem, decision, false, built, rewrite_p);
 }
 
 enum cs_status cs_build_fallback(int64_t reported, struct cs_built_plans *built,
