@@ -371,7 +371,7 @@ int cs_flow_run(struct cs *cs, const struct cs_verdict *verdict, const struct cs
 static bool has_ways(const struct cs *cs, const struct cs_verdict *verdict,
                      const struct cs_call *call)
 {
-    return cs->host->memory && call && verdict->most > 0 && verdict->rewrite->plan.tiles > 0 &&
+    return cs->host->memory[0] && call && verdict->most > 0 && verdict->rewrite->plan.tiles > 0 &&
            verdict->site.required > verdict->reported;
 }
 

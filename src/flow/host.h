@@ -10,12 +10,17 @@
 
 struct cs_memory;
 
+enum {
+    CS_HOST_MEMORIES = 2
+};
+
 struct cs_host {
     /* The device that the vendor's library runs on. */
     const struct cs_device *device;
 
-    /* The program's own allocator, for scratch below its peak. NULL: none. */
-    const struct cs_memory *memory;
+    /* The program's own allocators, for scratch below its peak, in the order in which they are
+     * queried. NULL: none, or no more. */
+    const struct cs_memory *memory[CS_HOST_MEMORIES];
 
     /* Fills `text` with the vendor library's name and version, "" if it is not loaded. */
     void (*version)(char *text, size_t size);

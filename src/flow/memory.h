@@ -1,4 +1,4 @@
-/* The program's own allocator, as the flow sees it: calls take scratch from it below the program's
+/* An allocator of the program, as the flow sees it: calls take scratch from it below the program's
  * peak. Tests replace it. */
 #ifndef CS_FLOW_MEMORY_H
 #define CS_FLOW_MEMORY_H
@@ -6,7 +6,12 @@
 #include "level/level.h"
 
 struct cs_memory {
-    struct cs_levels *levels;
+    /* Reads the room of a call, as cs_level_ask does. CS_REFUSAL_UNKNOWN: the call's memory is not
+     * this allocator's. */
+    enum cs_refusal (*ask)(const struct cs_level_call *call, struct cs_level_room *room_p);
+
+    /* Records the stream of a call, as cs_level_stream does. */
+    bool (*stream)(const struct cs_level_room *room, const void *stream);
 
     /* Returns the bytes of the device that the program can have in all, by the room's reserved
      * bytes and what the device has free now. 0 if that is unknown. */
@@ -17,7 +22,7 @@ struct cs_memory {
      * allocator may get memory from the device for it. */
     enum cs_refusal (*take)(const struct cs_level_room *room, void *stream, int64_t bytes,
                             bool may_grow, void **memory_p);
-    void (*give)(const struct cs_level_room *room, void *memory);
+    void (*give)(const struct cs_level_room *room, void *stream, void *memory);
 };
 
 #endif

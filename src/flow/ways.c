@@ -14,7 +14,6 @@ enum {
 };
 
 enum {
-    PAGE = 20 << 20,    /* bytes by which an allocator grows at least for a large block */
     STEP_FROM = 1 << 20 /* limits of further tilings are this times a power of 1.25 */
 };
 
@@ -31,7 +30,7 @@ struct deciding {
     struct cs *cs;
     const struct cs_way_call *call;
     const struct cs_way_maker *maker;
-    const struct cs_memory *memory;
+    const struct cs_memory *memory; /* that holds the call's tensors */
     struct cs_level_room room;
     int64_t size;  /* option memory in bytes; 0: lowest */
     int64_t bytes; /* scratch that may be taken */
@@ -53,7 +52,7 @@ static int64_t size_of(const struct deciding *d)
 /* The scratch that the allocator may get from the device under option memory. */
 static int64_t growth_of(const struct deciding *d)
 {
-    return d->size - d->room.reserved - PAGE;
+    return d->size - d->room.reserved - d->room.page;
 }
 
 /* The most scratch that the options and the program allow. */
@@ -281,7 +280,7 @@ static enum cs_refusal run_choice(const struct deciding *d, const struct choice 
         return refusal;
     bool ran = choice->way == CS_WAY_UNTILED ? run_untiled(d, choice, scratch, outcome_p)
                                              : run_between(d, choice, scratch, outcome_p);
-    d->memory->give(&d->room, scratch);
+    d->memory->give(&d->room, d->call->call->stream, scratch);
     return ran ? CS_REFUSAL_NONE : CS_REFUSAL_FAILED;
 }
 
@@ -295,20 +294,22 @@ static enum cs_refusal look(struct deciding *d)
                                          .provided = call->provided,
                                          .required = d->call->required,
                                          .stream = call->stream};
-    enum cs_refusal refusal = cs_level_ask(d->memory->levels, &asking, &d->room);
+    enum cs_refusal refusal = CS_REFUSAL_UNKNOWN;
+    for (int i = 0; i < CS_HOST_MEMORIES && refusal == CS_REFUSAL_UNKNOWN; i++) {
+        d->memory = d->cs->host->memory[i];
+        refusal = d->memory ? d->memory->ask(&asking, &d->room) : refusal;
+    }
     if (refusal != CS_REFUSAL_NONE || !d->room.first_stream)
         return refusal;
     if (is_captured(d))
         return CS_REFUSAL_CAPTURE;
-    return cs_level_stream(d->memory->levels, d->room.device, call->stream) ? CS_REFUSAL_NONE
-                                                                            : CS_REFUSAL_STREAMS;
+    return d->memory->stream(&d->room, call->stream) ? CS_REFUSAL_NONE : CS_REFUSAL_STREAMS;
 }
 
 bool cs_ways_run(struct cs *cs, const struct cs_way_call *call, const struct cs_way_maker *maker,
                  const struct cs_rewrite **tiles_p, struct cs_outcome *outcome_p)
 {
-    struct deciding d = {
-        .cs = cs, .call = call, .maker = maker, .memory = cs->host->memory, .room = {.device = -1}};
+    struct deciding d = {.cs = cs, .call = call, .maker = maker, .room = {.device = -1}};
     struct choice choice = planned_choice(look(&d));
     if (choice.why == CS_REFUSAL_NONE) {
         d.size = size_of(&d);
@@ -320,7 +321,7 @@ bool cs_ways_run(struct cs *cs, const struct cs_way_call *call, const struct cs_
         choice.why = is_captured(&d) ? CS_REFUSAL_CAPTURE : run_choice(&d, &choice, outcome_p);
     const bool ran = choice.why == CS_REFUSAL_NONE;
     const int64_t launches = ran ? outcome_p->launches : call->planned->plan.tiles;
-    cs_level_count(d.memory->levels, d.room.device, ran ? choice.way : CS_WAY_PLANNED, launches,
+    cs_level_count(&cs_levels, d.room.device, ran ? choice.way : CS_WAY_PLANNED, launches,
                    choice.why);
     *tiles_p = choice.way == CS_WAY_FEWER ? between_of(&d, choice.between) : NULL;
     return ran;

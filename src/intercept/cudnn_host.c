@@ -10,6 +10,7 @@
 #include "intercept/legacy/oversized_tensor.h"
 #include "intercept/legacy/plan_cache.h"
 #include "intercept/loader/bypass.h"
+#include "intercept/pool_memory.h"
 #include "intercept/torch/torch_memory.h"
 #include <link.h>
 #include <stdio.h>
@@ -87,7 +88,7 @@ static void fork_locks(bool before)
 }
 
 const struct cs_host cs_host = {.device = &cs_device_cuda,
-                                .memory = &cs_torch_memory,
+                                .memory = {&cs_torch_memory, &cs_pool_memory},
                                 .version = version_text,
                                 .file = file_text,
                                 .supported = supported,

@@ -163,6 +163,7 @@ static enum cs_refusal ask_level(struct cs_device_level *level, const struct cs_
             .high = level->high,
             .reserved = level->reserved,
             .block = refusal == CS_REFUSAL_NONE ? cs_blocks_largest(&level->blocks) : 0,
+            .page = CS_LEVEL_PAGE,
             .first_stream = !level->has_stream || level->stream != call->stream};
     }
     cs_unlock(&level->lock);

@@ -17,8 +17,9 @@
 #include <stdint.h>
 
 enum {
-    CS_LEVEL_DEVICES = 16,  /* later devices have no level */
-    CS_LEVEL_ROUNDING = 512 /* the allocator rounds blocks up to a multiple of this */
+    CS_LEVEL_DEVICES = 16,   /* later devices have no level */
+    CS_LEVEL_ROUNDING = 512, /* the allocator rounds blocks up to a multiple of this */
+    CS_LEVEL_PAGE = 20 << 20 /* bytes by which it grows at least for a large block */
 };
 
 /* Why a call runs as planned. */
@@ -78,13 +79,17 @@ struct cs_level_call {
     const void *stream;
 };
 
-/* The state of a device for one call. */
+struct cs_level_pool;
+
+/* The state of a device, or of a pool, for one call. */
 struct cs_level_room {
-    int device;        /* -1: no level */
-    int64_t allocated; /* now, with the call's workspace */
-    int64_t high;      /* the most that the program has had */
-    int64_t reserved;  /* now */
-    int64_t block;     /* the largest free block */
+    int device;                 /* -1: no level, or a pool's */
+    struct cs_level_pool *pool; /* NULL: PyTorch's caching allocator */
+    int64_t allocated;          /* now, with the call's workspace */
+    int64_t high;               /* the most that the program has had */
+    int64_t reserved;           /* now */
+    int64_t block;              /* the largest free block */
+    int64_t page;               /* the allocator may grow by so much more than a request */
     bool first_stream; /* the call's stream is not the one that convolutions have used so far */
 };
 

@@ -218,6 +218,28 @@ END_PROGRAM
     expect_line second 'No peak has grown by more than 1 %'
 }
 
+# Each of three calls needs the memory at its last convolution.
+@test "cudaMallocAsync: calls below the pool's peak run untiled, and the pool does not grow" {
+    need torch
+    cat >program.py <<'END_PROGRAM'
+import torch
+layers = torch.nn.Sequential(*[torch.nn.Conv2d(64, 64, 3, padding=1) for _ in range(4)]).cuda().half()
+last = torch.nn.Conv2d(64, 64, 3, padding=1).cuda().half()
+with torch.no_grad():
+    for _ in range(3):
+        y = last(torch.randn(1, 64, 1024, 1024, device="cuda").half())
+        layers(torch.randn(1, 64, 512, 512, device="cuda").half())
+        del y
+END_PROGRAM
+    export PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync
+    "$BUILD/convshim" simulate --device rtx4060 --format json -- "$PYTHON" program.py >first.json 2>err || fail "$(<err)"
+    "$PYTHON" - first.json <<'END_PROGRAM' || fail "$(<first.json)"
+import json, sys
+runs = json.load(open(sys.argv[1]))
+assert runs["with"]["reserved_peak"] <= runs["without"]["reserved_peak"] and 0 < runs["with"]["tiled"] <= 3 < runs["with"]["calls"], runs["with"]
+END_PROGRAM
+}
+
 @test "lengths that depend on values, of small, large and very large tensors" {
     need torch
     cat >program.py <<'END_PROGRAM'

@@ -47,6 +47,25 @@ expect_ways()
     expect_ways 0 2 graph peak 40 empty run 2
 }
 
+# The pool has as much memory as the program alone would give it.
+@test "a pool of the driver: below the peak untiled, at the peak and with several streams as planned" {
+    local peaks
+    level pool peak 40
+    peaks=$(peaks)
+    for api in "" graph; do
+        rm -f shimmed.*.summary
+        level pool $api peak 40 run 3
+        expect_equal "calls untiled below the peak $api" "$(not_tiled_because ROOM)" 3
+        expect_equal "peaks $api" "$(peaks)" "$peaks"
+    done
+    rm -f shimmed.*.summary
+    level pool hold 40 run 2
+    expect_equal "tiled calls at the peak" "$(counted tiled)" 2
+    rm -f shimmed.*.summary
+    level pool graph peak 40 run 2 stream run 2
+    expect_equal "tiled calls with two streams" "$(counted tiled)" 2
+}
+
 @test "CONVSHIM=0: the reports pass" {
     CONVSHIM=0 shimmed "$CLIENTS/level" peak 40 run 1
     expect_equal "status" "$status" 0

@@ -55,8 +55,9 @@ static bool is_current(int device, const void *stream)
            current == stream;
 }
 
-static void give(const struct cs_level_room *room, void *memory)
+static void give(const struct cs_level_room *room, void *stream, void *memory)
 {
+    (void)stream;
     cs_level_resume();
     give_memory(room->device, memory);
     cs_level_end(&cs_levels, room->device);
@@ -75,7 +76,7 @@ static enum cs_refusal take(const struct cs_level_room *room, void *stream, int6
         return CS_REFUSAL_NONE;
     }
     if (memory)
-        give(room, memory);
+        give(room, stream, memory);
     else
         cs_level_end(&cs_levels, room->device);
     return CS_REFUSAL_FAILED;
@@ -101,5 +102,15 @@ static int64_t card(const struct cs_level_room *room)
     return bytes;
 }
 
+static enum cs_refusal ask(const struct cs_level_call *call, struct cs_level_room *room_p)
+{
+    return cs_level_ask(&cs_levels, call, room_p);
+}
+
+static bool note_stream(const struct cs_level_room *room, const void *stream)
+{
+    return cs_level_stream(&cs_levels, room->device, stream);
+}
+
 const struct cs_memory cs_torch_memory = {
-    .levels = &cs_levels, .card = card, .take = take, .give = give};
+    .ask = ask, .stream = note_stream, .card = card, .take = take, .give = give};

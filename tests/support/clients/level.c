@@ -9,12 +9,14 @@
  *   stream     runs on another stream from now on
  *   refuse     has no scratch from now on
  *   empty      returns cached memory to the device
+ *   pool       the first word: uses cudaMallocAsync instead
  *
  * Prints the peaks, and whether each report has reached libc10.so. */
 #include "../apps/conv.h"
 #include "layer.h"
 #include "torch/allocator.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,41 @@ struct program {
     void *first; /* the first result */
 };
 
+static void *(*allocate)(size_t bytes) = torch_allocate;
+static void (*release)(void *memory) = torch_free;
+
+static void *pool_allocate(size_t bytes)
+{
+    void *memory = NULL;
+    return cudaMallocAsync(&memory, bytes, torch_stream) == cudaSuccess ? memory : NULL;
+}
+
+static void pool_release(void *memory)
+{
+    (void)cudaFreeAsync(memory, torch_stream);
+}
+
+static bool use_pool(void)
+{
+    cudaMemPool_t pool;
+    uint64_t all = UINT64_MAX;
+    allocate = pool_allocate;
+    release = pool_release;
+    return cudaDeviceGetDefaultMemPool(&pool, 0) == cudaSuccess &&
+           cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all) == cudaSuccess;
+}
+
+static void read_peaks(uint64_t *allocated_p, uint64_t *reserved_p)
+{
+    cudaMemPool_t pool;
+    *allocated_p = torch_allocated_peak;
+    *reserved_p = torch_reserved_peak;
+    if (allocate != pool_allocate || cudaDeviceGetDefaultMemPool(&pool, 0) != cudaSuccess)
+        return;
+    (void)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, allocated_p);
+    (void)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemHigh, reserved_p);
+}
+
 static bool begin(struct program *p)
 {
     static const int64_t sizes[] = {1, 64, 288, 256}, filter[] = {64, 64, 3, 3};
@@ -43,9 +80,9 @@ static bool begin(struct program *p)
     if (!problem_fill(&p->problem, 1, DATA_INTEGERS, &p->data) || cudnnCreate(&p->handle) != 0)
         return false;
     size_t x = tensor_storage_bytes(&p->problem.x), w = tensor_storage_bytes(&p->problem.w);
-    p->x = torch_allocate(x);
-    p->w = torch_allocate(w);
-    p->y = torch_allocate(tensor_storage_bytes(&p->problem.y));
+    p->x = allocate(x);
+    p->w = allocate(w);
+    p->y = allocate(tensor_storage_bytes(&p->problem.y));
     TRY_CUDA(cudaMemcpy(p->x, p->data.x, x, cudaMemcpyHostToDevice), fail);
     TRY_CUDA(cudaMemcpy(p->w, p->data.w, w, cudaMemcpyHostToDevice), fail);
     return true;
@@ -79,9 +116,9 @@ static bool run(struct program *p)
         conv_plan_create(p->handle, p->api, &p->problem, NULL, 0, &p->plan) != OUTCOME_OK)
         return false;
     p->planned = true;
-    void *workspace = torch_allocate((size_t)p->plan.workspace);
+    void *workspace = allocate((size_t)p->plan.workspace);
     enum outcome ran = conv_plan_run(p->handle, &p->plan, p->x, p->w, p->y, workspace);
-    torch_free(workspace);
+    release(workspace);
     return ran == OUTCOME_OK && right(p);
 }
 
@@ -91,9 +128,9 @@ static bool follow(struct program *p, const char *word, const char *number)
     long value = number ? atol(number) : 0;
     cudaStream_t stream;
     if (strcmp(word, "peak") == 0)
-        torch_free(torch_allocate((size_t)value << 20));
+        release(allocate((size_t)value << 20));
     else if (strcmp(word, "hold") == 0)
-        (void)torch_allocate((size_t)value << 20);
+        (void)allocate((size_t)value << 20);
     else if (strcmp(word, "graph") == 0)
         p->api = CONV_GRAPH;
     else if (strcmp(word, "refuse") == 0)
@@ -114,11 +151,13 @@ static bool follow(struct program *p, const char *word, const char *number)
 int main(int argc, char **argv)
 {
     struct program p = {.api = CONV_LEGACY};
-    bool fine = begin(&p);
+    uint64_t allocated, reserved;
+    bool fine = (argc < 2 || strcmp(argv[1], "pool") != 0 || use_pool()) && begin(&p);
     for (int i = 1; i < argc && fine; i++)
         fine = follow(&p, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
-    printf("%s, peaks %zu %zu, reports %s\n", fine ? "right" : "wrong", torch_allocated_peak,
-           torch_reserved_peak, torch_events == torch_reports ? "complete" : "missing");
+    read_peaks(&allocated, &reserved);
+    printf("%s, peaks %" PRIu64 " %" PRIu64 ", reports %s\n", fine ? "right" : "wrong", allocated,
+           reserved, torch_events == torch_reports ? "complete" : "missing");
     if (p.planned)
         conv_plan_destroy(&p.plan);
     problem_release(&p.data);
@@ -126,5 +165,7 @@ int main(int argc, char **argv)
     free(p.first);
     if (p.handle != NULL)
         cudnnDestroy(p.handle);
+    if (allocate == pool_allocate)
+        (void)cudaDeviceReset(); /* ends the pool's memory */
     return !fine;
 }

@@ -9,7 +9,6 @@
 
 /* The program's memory: `used` bytes now, after it had `high`, and one free block. The output of
  * the call begins at `output`. */
-static struct cs_levels levels;
 static void *const scratch = (void *)((uintptr_t)9 << 40);
 static uint64_t base; /* of the addresses of blocks */
 
@@ -37,9 +36,10 @@ static enum cs_refusal fake_take(const struct cs_level_room *room, void *stream,
     return CS_REFUSAL_NONE;
 }
 
-static void fake_give(const struct cs_level_room *room, void *memory)
+static void fake_give(const struct cs_level_room *room, void *stream, void *memory)
 {
     (void)room;
+    (void)stream;
     CHECK(memory == scratch);
     allocator.held--;
 }
@@ -50,9 +50,22 @@ static int64_t fake_card(const struct cs_level_room *room)
     return allocator.card;
 }
 
-static const struct cs_memory memory = {
-    .levels = &levels, .card = fake_card, .take = fake_take, .give = fake_give};
-static const struct cs_host host = {.memory = &memory};
+static enum cs_refusal fake_ask(const struct cs_level_call *what, struct cs_level_room *room_p)
+{
+    return cs_level_ask(&cs_levels, what, room_p);
+}
+
+static bool fake_stream(const struct cs_level_room *room, const void *stream)
+{
+    return cs_level_stream(&cs_levels, room->device, stream);
+}
+
+static const struct cs_memory memory = {.ask = fake_ask,
+                                        .stream = fake_stream,
+                                        .card = fake_card,
+                                        .take = fake_take,
+                                        .give = fake_give};
+static const struct cs_host host = {.memory = {&memory}};
 
 static uint64_t capture_id;
 
@@ -142,13 +155,13 @@ static struct cs_call call;
 
 static void note(uint64_t at, int64_t bytes, int64_t allocated, int64_t reserved)
 {
-    cs_level_note(&levels, 0, (void *)(uintptr_t)at, bytes, allocated, reserved);
+    cs_level_note(&cs_levels, 0, (void *)(uintptr_t)at, bytes, allocated, reserved);
 }
 
 /* A program that had 100 MiB, of which it has `used` now, with a tiled call about to run. */
 static void begin(int64_t rows, int64_t used)
 {
-    memset(&levels, 0, sizeof levels);
+    memset(&cs_levels, 0, sizeof cs_levels);
     memset(&allocator, 0, sizeof allocator);
     memset(&ran, 0, sizeof ran);
     capture_id = 0;
@@ -200,13 +213,13 @@ static void run(void)
 static void check_planned(enum cs_refusal why)
 {
     struct cs_level_facts before = {.events = 0}, after = {.events = 0};
-    bool known = cs_level_facts(&levels, 0, &before);
-    int64_t elsewhere = levels.refused[why];
+    bool known = cs_level_facts(&cs_levels, 0, &before);
+    int64_t elsewhere = cs_levels.refused[why];
     run();
     CHECK_INT(ran.untiled, 0);
     CHECK_INT(ran.tiles, verdict.rewrite->plan.tiles);
-    (void)cs_level_facts(&levels, 0, &after);
-    int64_t counted = after.refused[why] - before.refused[why] + levels.refused[why] - elsewhere;
+    (void)cs_level_facts(&cs_levels, 0, &after);
+    int64_t counted = after.refused[why] - before.refused[why] + cs_levels.refused[why] - elsewhere;
     CHECK_INT(counted, 1);
     CHECK(known);
 }
@@ -222,7 +235,7 @@ static void a_call_below_the_peak_runs_untiled(void)
     CHECK(!allocator.may_grow);
     CHECK_INT(cs->account.passed[CS_REASON_ROOM], 1);
     CHECK_INT(cs->account.tiled_calls, 0);
-    CHECK(cs_level_facts(&levels, 0, &facts));
+    CHECK(cs_level_facts(&cs_levels, 0, &facts));
     CHECK_INT(facts.calls[CS_WAY_UNTILED], 1);
     CHECK_INT(facts.launches[CS_WAY_UNTILED], 1);
     end();
@@ -329,7 +342,7 @@ static void doubts_mean_as_planned(void)
     call.base.tensor[CS_Y] = (void *)(uintptr_t)base;
     capture_id = 5;
     check_planned(CS_REFUSAL_CAPTURE);
-    call.stream = &levels; /* a stream that is only captured does not count */
+    call.stream = &cs_levels; /* a stream that is only captured does not count */
     check_planned(CS_REFUSAL_CAPTURE);
     call.stream = NULL;
     capture_id = 0;
@@ -344,7 +357,7 @@ static void doubts_mean_as_planned(void)
     ran.refuses = true;
     check_planned(CS_REFUSAL_FAILED);
     ran.refuses = false;
-    call.stream = &levels;
+    call.stream = &cs_levels;
     check_planned(CS_REFUSAL_STREAMS);
     call.stream = NULL;
     check_planned(CS_REFUSAL_STREAMS);
