@@ -121,8 +121,8 @@ $(B)/gen/policies.c: policies $(wildcard policies/*.c) scripts/gen-policies Make
 $(B)/gen/policy_names.h: policies $(wildcard policies/*.c) Makefile
 	$(call say,GEN)mkdir -p $(@D); echo '$(policies)' | sed 's/ /, /g; s/.*/#define CS_POLICY_NAMES "&"/' > $@
 
-# The style and the script of generated pages, as C strings.
-$(B)/gen/page_%.h: src/cli/common/page.% Makefile
+# The template of pages, as a C string.
+$(B)/gen/page_html.h: src/cli/common/page.html Makefile
 	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
 $(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies $(wildcard policies/*.c) scripts/gen-policies Makefile
@@ -191,7 +191,7 @@ $(call objects,$(cli)) $(B)/obj/scripts/gen-man.o: INCLUDES := $(PURE) -I$(B)/ge
 $(call objects,$(wildcard src/simdev/simulate/*.c)): INCLUDES := $(PURE) -I$(B)/gen $(LIBFLAGS)
 $(call objects,src/cli/run/run.c src/simdev/simulate/simulate_options.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
 $(call objects,src/simdev/simulate/simulation.c): $(parts)
-$(call objects,src/cli/common/page.c): $(addprefix $(B)/gen/page_,css.h js.h)
+$(call objects,src/cli/common/page.c): $(B)/gen/page_html.h
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
 $(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)
 $(call objects,$(wildcard tests/policies/*.c)): INCLUDES := $(PURE) $(LIBFLAGS)

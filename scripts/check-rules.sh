@@ -293,7 +293,7 @@ intercept:        base plan decide exec level account config cudnn/bind cudnn/pl
 cli/common:       base policies decide config
 cli/program:      base policies config cli/common
 cli/layers:       base plan policies decide account config cudnn/standalone cli/common
-cli/config:       base policies decide config cli/common cli/layers
+cli/config:       base plan policies decide config cli/common cli/layers
 cli/doctor:       base config cli/common cli/program
 cli/predict:      base plan policies decide account config cudnn/standalone cli/common cli/program cli/layers
 cli/report:       base account config cli/common cli/layers

@@ -25,7 +25,7 @@ fuzzed_legacy  := $(addprefix src/intercept/,graph/describe_graph.c graph/graph.
                        $(addprefix src/cudnn/plan/,fusion.c legacy_call.c handle_id.c operation.c)
 fuzzed_lists   := $(addprefix src/cli/,layers/summary.c common/variables.c \
                   $(addprefix common/,read_file.c command_line.c json_tree.c table.c))
-fuzzed_layers  := $(fuzzed_lists) $(addprefix src/cli/layers/,layers.c layers_csv.c shape.c)
+fuzzed_layers  := $(fuzzed_lists) $(addprefix src/cli/layers/,layers.c layers_list.c shape.c)
 fuzzed_summary := $(fuzzed_lists) src/cli/report/report_tables.c
 
 # --- long runs ---------------------------------------------------------------------------------------------------------

@@ -13,6 +13,4 @@ GPUS    ?= GPUS="t4 h200"
 
 random    = random='$(PLANNING) tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' traffic='$(PLANNING) tests/sweeps/traffic.sh $(B) $(SEEDS) $(B)/traffic'
 sweeps    = $(random) caps_forward='tests/sweeps/caps.sh $(B) forward' \
-            caps_data='$(GPUS) tests/sweeps/caps.sh $(B) data' caps_filter='$(GPUS) tests/sweeps/caps.sh $(B) filter' \
-            published_times='tests/sweeps/published_times.py $(B)' \
-            prices='tests/sweeps/prices.py $(B)'
+            caps_data='$(GPUS) tests/sweeps/caps.sh $(B) data' caps_filter='$(GPUS) tests/sweeps/caps.sh $(B) filter'

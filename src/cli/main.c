@@ -29,7 +29,9 @@ static int print_help(int status)
     for (int i = 0; i < COMMANDS; i++)
         printf("  %-9s %s\n", commands[i].name, commands[i].summary);
     puts("\n'convshim COMMAND --help' explains a command.\n"
-         "Status: 0: success. 1: the answer is no, or an error. 2: wrong command line.");
+         "Status: 0: done, or the answer is yes. 1: the answer is no. 2: the command line or\n"
+         "a file that it names is wrong. 3: no answer, because something is missing or failed.\n"
+         "'run' returns the status of the program.");
     return status;
 }
 
@@ -85,13 +87,13 @@ static int run_command(int argc, char **argv)
     return argc > 1 ? refuse_command(name) : print_help(CS_CLI_USAGE);
 }
 
-/* Runs the command, which has failed if its results could not be written. */
+/* Runs the command. Without its results there is no answer. */
 int main(int argc, char **argv)
 {
     int status = run_command(argc, argv);
     if (fflush(stdout) || ferror(stdout)) {
         cs_cli_complain("standard output: not everything could be written");
-        return CS_CLI_NO;
+        return CS_CLI_NONE;
     }
     return status;
 }

@@ -1,4 +1,4 @@
-/* Any bytes as a list of layers, CSV and JSON: accepted layers are problems that pass
+/* Any bytes as a list of layers, lines and JSON: accepted layers are problems that pass
  * cs_problem_check, with terminated names. Wrong lists are reported. */
 #include "memory_file.h"
 
@@ -30,7 +30,7 @@ static void read_as(reader *read, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    read_as(cs_layers_csv, data, size);
+    read_as(cs_layers_list, data, size);
     read_as(cs_layers_summary, data, size);
     return 0;
 }

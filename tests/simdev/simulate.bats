@@ -431,11 +431,12 @@ END
     simulate --html page.html --workspace 4MiB -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_status 0
     expect_line simulate.err 'simulate: page in page.html$'
-    expect_line page.html '<dt>largest workspace</dt><dd>[0-9.]+ [KM]iB &#8594; [0-9.]+ [KM]iB<small>-[0-9.]+ %</small>'
-    expect_equal "the peaks of both curves" "$(sed -nE 's/.*Held at the peak (without|with convshim): ([0-9.]+ MiB).*/\2/p' page.html | xargs)" \
+    show_page
+    expect_line page.dom '<dt>largest workspace</dt><dd>[0-9.]+ [KM]iB → [0-9.]+ [KM]iB<small>-[0-9.]+ %</small>'
+    expect_equal "the peaks of both curves" "$(grep -oE 'Held at the peak (without|with convshim): [0-9.]+ MiB' page.dom | sed 's/.*: //' | xargs)" \
         "$(sed -nE 's/^  device peak +([0-9.]+ MiB) +([0-9.]+ MiB) .*/\1 \2/p' simulate.out)"
-    expect_equal "curves" "$(sed -nE 's/^<path class="([a-z ]*)".*/\1/p' page.html | paste -sd,)" 'saved,held,curve,curve after'
-    expect_equal "workspaces of layers" "$(grep -c '^<tr><td>workspace</td><td>[^<]*k3x3' page.html)" 2
+    expect_equal "curves" "$(grep -oE '<path class="[a-z ]*"' page.dom | cut -d'"' -f2 | paste -sd,)" 'saved,held,curve,curve after'
+    expect_equal "workspaces of layers" "$(grep -oE '<tr><td>workspace</td><td>[^<]*k3x3' page.dom | wc -l)" 2
     simulate --html no/such/folder/page.html -- touch "$PWD/it-ran"
     expect_status 2
     [ ! -e it-ran ] || fail "refused after the program"

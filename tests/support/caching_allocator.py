@@ -15,6 +15,8 @@ import bisect
 import csv
 import sys
 
+import layer_list
+
 MIB = 1 << 20
 CALLS = 3
 
@@ -195,19 +197,17 @@ def smallest(layers, plans):
 
 def sizes(row):
     """Bytes of x, w and y of a row of the list, whose extents are kept by padding and divided by the stride."""
-    number = {key: int(row[key]) for key in ("n", "c", "d", "h", "w", "k", "kd", "kh", "kw", "sd", "sh", "sw")}
     element = 4 if row["dtype"] == "f32" else 2
-    pixels = number["n"] * number["d"] * number["h"] * number["w"] * element
-    window = number["kd"] * number["kh"] * number["kw"] * element
-    strides = number["sd"] * number["sh"] * number["sw"]
-    return {"x": number["c"] * pixels, "w": number["c"] * number["k"] * window, "y": number["k"] * pixels // strides}
+    pixels = row["n"] * row["d"] * row["h"] * row["w"] * element
+    window = row["kd"] * row["kh"] * row["kw"] * element
+    strides = row["sd"] * row["sh"] * row["sw"]
+    return {"x": row["c"] * pixels, "w": row["c"] * row["k"] * window, "y": row["k"] * pixels // strides}
 
 
 def main():
     layers, plans = {}, {}
-    with open(sys.argv[1], encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            layers.setdefault(row["model"], {})[row["layer"]] = sizes(row)
+    for row in layer_list.read(sys.argv[1]):
+        layers.setdefault(row["model"], {})[row["layer"]] = sizes(row)
     with open(sys.argv[2], encoding="utf-8") as file:
         for model, layer, _, _, _, status, workspace, *_ in csv.reader(file):
             if status == "ok":

@@ -60,10 +60,10 @@ proved()
 {
     sort -u "$work/left" -o "$work/left"
     [ -s "$work/left" ] || return 0
-    cut -d' ' -f1 "$work/left" | sort -u | tr / , >"$work/names"
-    { head -n 1 $CSV && grep -F -f "$work/names" $CSV; } >"$work/layers.csv"
+    sed -E 's|^([^/]*)/([^ ]*) .*|, \2, \1|' "$work/left" | sort -u >"$work/names"
+    grep -F -f "$work/names" $CSV >"$work/layers.csv"
     tests/sweeps/smallest.py list "$work/layers.csv" "$direction" "$work/left" >"$work/tiles.csv" || return 1
-    tail -n +2 "$work/layers.csv" >>"$work/tiles.csv"
+    cat "$work/layers.csv" >>"$work/tiles.csv"
     plan "$1" told "$work/tiles.csv" --all --precompiled -- || return 1
     tests/sweeps/smallest.py judge "$work/layers.csv" "$direction" "$work/left" "$work/told.csv"
 }

@@ -13,7 +13,11 @@ others compute differently.
 """
 import csv
 import itertools
+import os
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../support"))
+import layer_list  # noqa: E402
 
 MOST = 1024
 IMAGE = {"d": "kd", "h": "kh", "w": "kw"}
@@ -23,10 +27,6 @@ SIZES = {"f32": 4, "f16": 2, "bf16": 2}
 def read(path):
     with open(path, encoding="utf-8") as file:
         return list(csv.DictReader(file))
-
-
-def numbers(layer):
-    return {key: value if key in ("model", "layer", "dir", "dtype") else int(value) for key, value in layer.items()}
 
 
 def name(layer):
@@ -118,12 +118,11 @@ def left(path):
 
 
 def show_list(layers, direction, remaining):
-    writer = csv.DictWriter(sys.stdout, fieldnames=list(next(iter(layers.values()))), lineterminator="\n")
-    writer.writeheader()
     found = {}
     for layer in {which for which, _ in remaining}:
         found.update(tiles_of(layers[layer], direction))
-    writer.writerows(found.values())
+    for layer in found.values():
+        print(layer_list.text(layer))
 
 
 def least(answers, key, value):
@@ -154,7 +153,7 @@ def judge(layers, direction, remaining, told):
 
 
 def main(mode, path, direction, remaining, told=None):
-    layers = {name(layer): numbers(layer) for layer in read(path)}
+    layers = {name(layer): layer for layer in layer_list.read(path)}
     if mode == "list":
         show_list(layers, direction, left(remaining))
         return 0

@@ -7,7 +7,7 @@ load helper
 # bats test_tags=quick
 @test "bench measures every figure" {
     [ -z "$SAN_RT" ] || cannot_run "bench preloads the library into programs without a sanitizer"
-    sed -n '1p;98,100p' "$ROOT/tests/data/conv_layers.csv" >layers.csv
+    sed -n '97,99p' "$ROOT/tests/data/conv_layers.csv" >layers.csv
     "$ROOT/scripts/bench" --build "$BUILD" --rounds 1 --batches 3 --layers "$PWD/layers.csv" --output "$PWD/bench.json" >bench.out 2>bench.err ||
         fail "bench fails"
     expect_empty bench.err

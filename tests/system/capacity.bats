@@ -26,10 +26,9 @@ capacity()
 setup_layers()
 {
     local model
-    head -n 1 "$ROOT/tests/data/conv_layers.csv" >layers.csv
     for model in "$@"; do
-        grep "^$model," "$ROOT/tests/data/conv_layers.csv" >>layers.csv
-    done
+        grep ", $model\$" "$ROOT/tests/data/conv_layers.csv"
+    done >layers.csv
 }
 
 # hardly_larger MODEL...: with the library at most 5 % more than without; with a size that the user sets, more.

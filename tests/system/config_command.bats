@@ -44,7 +44,7 @@ expect_option()
     expect_empty config.err
     sed 's/^;//' "$ROOT/conf/convshim.ini" >all.ini
     config 0 --check all.ini
-    config 1 --check missing.ini
+    config 2 --check missing.ini
     expect_line config.err '^convshim: missing\.ini: .*: No such file or directory$'
 }
 

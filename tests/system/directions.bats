@@ -170,10 +170,7 @@ sweep()
 # answers plain|shimmed: all that autotuning is offered, as MODEL,LAYER,DTYPE,LAYOUT,ENGINE,STATUS,BYTES.
 answers()
 {
-    {
-        echo model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype
-        echo "pytorch,31500,dgrad,1024,1,1,1024,1024,1,1,1,1,1,1,1,0,0,0,1,f16"
-    } >layer.csv
+    echo "1024x1x1024x1024 -> 1 k1x1 f16 dgrad, 31500, pytorch" >layer.csv
     CONVSHIM_CONFIG="workspace=64MiB" "$1" "$APPS/plan_layers" --csv layer.csv --direction data --all
     expect_status 0
 }

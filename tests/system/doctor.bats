@@ -102,7 +102,7 @@ expect_no_finding()
     object ./libconvshim.so -Wl,--no-as-needed -Wl,-rpath,/nowhere "$BATS_TEST_TMPDIR/libgone.so" \
         <<<'void dlsym(void) {} void cudnnCreate(void) {} extern int gone(void); int f(void) { return gone(); }'
     rm libgone.so
-    doctor 2 --library libconvshim.so
+    doctor 1 --library libconvshim.so
     expect_finding fatal library '.*: glibc .* cannot load it: .*libgone\.so'
 }
 
@@ -127,7 +127,7 @@ expect_no_finding()
     expect_finding note python 'Python: .*\. It is the first in PATH, and a script may start another'
     expect_line doctor.out '-> If it starts a Python program, check that: convshim doctor -- venv/bin/python main\.py\. .*status PID\.'
     expect_finding ok framework 'PyTorch 2\.10\.0: libtorch_cuda\.so links cuDNN'
-    doctor 2 missing app.py
+    doctor 1 missing app.py
     expect_equal "verdict" "$(tail -n 1 doctor.out)" \
         "This will not work: missing: not found, not executable, or its interpreter is missing."
     doctor 0 python3 -m torch.distributed.run --nproc-per-node 2 --opt-channelslast
@@ -148,7 +148,7 @@ expect_no_finding()
     expect_no_finding warning framework
     object other/libcudnn_ops.so.9 <<<'int more[100000] = {1};'
     object other/libcudnn_cnn.so.9 <<<'int more[100000] = {1};' # found by the RPATH of libcudnn.so.9
-    LD_LIBRARY_PATH=$PWD/other doctor 1
+    LD_LIBRARY_PATH=$PWD/other doctor 0
     expect_finding warning framework "PyTorch 2\\.15\\.0: two cuDNNs are mixed: the loader takes $PWD/other/libcudnn_ops\\.so\\.9 instead of the file in $own"
 }
 
@@ -214,13 +214,13 @@ expect_no_finding()
         <<<'extern int cudnnConvolutionForward(void); int f(void) { return cudnnConvolutionForward(); }'
     cudnn "$SITE/nvidia/cudnn" 9.15.1
     cudnn "$SITE/other" 9.1.0
-    doctor 2
+    doctor 1
     expect_finding ok framework "TensorFlow 2\\.21\\.0: libtensorflow_cc\\.so\\.2 links cuDNN .*: cuDNN 9\\.15\\.1 in $SITE"
     expect_finding fatal framework "PyTorch 2\\.10\\.0: $SITE.*/libtorch_cuda\\.so .*statically"
     expect_finding ok framework 'TensorFlow 2\.21\.0: libtensorflow_framework\.so\.2 looks up cuDNN'
     expect_equal "linked in" "$(grep -c '^fatal *framework' doctor.out)" 1
     object "$SITE/torch/lib/libtorch_cuda.so" <<<'const char name[] = "N5cudnn7backend10DescriptorE";'
-    doctor 2
+    doctor 1
     expect_finding fatal framework 'PyTorch 2\.10\.0: .*/libtorch_cuda\.so .*statically'
 }
 
@@ -247,7 +247,7 @@ expect_no_finding()
     setpriv --reuid 65534 --clear-groups test -x "$COMMAND" || cannot_run "another user cannot reach the build"
     status=0
     setpriv --reuid 65534 --clear-groups "$COMMAND" doctor ./set_user >doctor.out 2>doctor.err || status=$?
-    expect_status 2
+    expect_status 1
     expect_finding fatal program '\./set_user: \./set_user: has setuid, setgid or capabilities'
     status=0
     setpriv --reuid 65534 --clear-groups "$COMMAND" doctor ./plain_program >doctor.out 2>doctor.err || status=$?

@@ -83,6 +83,19 @@ plan_quickly()
     [ "$LOAD" -gt 5 ] || export SIMDEV_PLANNING=rule
 }
 
+# show_page: writes the elements that a browser shows of page.html to page.dom.
+show_page()
+{
+    local name browser=
+    for name in chromium chromium-browser google-chrome google-chrome-stable; do
+        [ -n "$browser" ] || ! command -v "$name" >/dev/null || browser=$name
+    done
+    [ -n "$browser" ] || cannot_run "no Chromium"
+    env -u LD_PRELOAD -u LD_LIBRARY_PATH HOME="$PWD" timeout "$HANGS" "$browser" --headless --no-sandbox --disable-gpu --dump-dom \
+        "file://$PWD/page.html" 2>browser.err | sed -n '/^<\/script><h1>/,$p' | sed '1s/^<\/script>//' >page.dom
+    grep -q '<h1>' page.dom || fail "the browser shows nothing: $(tail -n 3 browser.err)"
+}
+
 cannot_run()
 {
     [ "$STRICT" != 1 ] || fail "strict: cannot run here: $1"

@@ -25,8 +25,8 @@ complete_bash()
     env -i PATH="$PATH" root/opt/tool/bin/convshim run --dry-run --preset train >run.out
     expect_line run.out "^export LD_PRELOAD=$PWD/root/opt/tool/lib/libconvshim\.so$"
     expect_line run.out "^export CONVSHIM_CONFIGFILE=$PWD/root/opt/tool/share/convshim/presets/train\.ini$"
-    root/opt/tool/bin/convshim predict --estimate '1x512x512x512 -> 512 k3x3 p1' --device rtx4090 >predict.out
-    expect_line predict.out '^peak '
+    root/opt/tool/bin/convshim predict --device list >predict.out
+    expect_line predict.out '^rtx4090 '
     expect_equal "version" "$(root/opt/tool/bin/convshim --version)" \
         "convshim $(sed -n 's/^#define CS_VERSION "\(.*\)"/\1/p' "$ROOT/src/base/version.h")"
     make_in_root uninstall DESTDIR="$PWD/root" PREFIX=/opt/tool

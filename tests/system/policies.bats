@@ -38,7 +38,7 @@ same_picture()
 # The layers of a list that a policy of tree/ tiles, on lines.
 tiled_by()
 {
-    tree/build/convshim predict --csv "$ROOT/tests/data/conv_layers.csv" --device rtx4090 --policy "$1" --format csv >"$1.csv" 2>"$1.err" ||
+    tree/build/convshim predict --layers "$ROOT/tests/data/conv_layers.csv" --device rtx4090 --policy "$1" --format csv >"$1.csv" 2>"$1.err" ||
         [ $? = 1 ] || fail "$(cat "$1.err")"
     awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next } $column["tiles"] > 1 { print $1, $2 }' "$1.csv" | sort
 }

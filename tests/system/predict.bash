@@ -46,17 +46,6 @@ expect_predicted()
     expect_status "$wanted"
 }
 
-# refused PATTERN OPTION...: status 2, no standard output, one line with the reason.
-refused()
-{
-    local pattern=$1
-    shift
-    predict_as predict "$@"
-    expect_status 2
-    expect_empty predict.out
-    expect_line predict.err "$pattern"
-}
-
 # column NAME: of predict.out in its CSV form, which quotes nothing in these tests.
 column()
 {

@@ -17,11 +17,11 @@ load predict
 
 # Engines that cuDNN compiles at run time, which it plans only with a driver.
 @test "predict: a tensor of 2^31 elements, the engine's workspace as on the simulated device" {
-    { head -n 1 "$LAYERS" && echo huge,one,fwd,1,128,256,256,256,128,3,3,3,1,1,1,1,1,1,1,f16; } >huge.csv
+    echo '1x128x256x256x256 -> 128 k3x3x3 p1 f16, one, huge' >huge.csv
     SIMDEV_PROFILE=$ROOT/conf/devices/a100.json plain "$APPS/plan_layers" --csv huge.csv --api graph
     expect_status 0
     planned_by_cudnn plain || cannot_run "no real cuDNN"
-    expect_predicted 0 --csv huge.csv --device a100 --format csv
+    expect_predicted 0 --layers huge.csv --device a100 --format csv
     expect_equal "workspace" "$(column workspace_bytes)" "$(tail -n 1 plain.out | cut -d, -f7)"
     expect_true "workspace of an engine with tensor cores" "$(column workspace_bytes) > 8 << 30"
     expect_true "peak with convshim" "$(column tiled_peak_bytes) < (8 << 30) * 106 / 100"
@@ -94,7 +94,8 @@ load predict
 }
 
 @test "options without effect are reported; - and _ are equal" {
-    local one=(--estimate '1x64x256x256 -> 64 k3x3')
+    local one=(--cudnn "$CUDNN" '1x64x256x256 -> 64 k3x3')
+    need_cudnn
     echo 'tiles = 2' >tiles.ini
     predict_as predict "${one[@]}" --config tiles.ini
     expect_status 0
@@ -127,19 +128,13 @@ load predict
     expect_empty predict.out
 }
 
-@test "without any cuDNN: how to get one, and a marked estimate on request" {
+@test "without any cuDNN: status 3, and how to get one" {
     hide_cudnn
-    refused 'no usable cuDNN' "${SPIKE[@]}"
+    predict_as predict "${SPIKE[@]}"
+    expect_status 3
+    expect_empty predict.out
+    expect_line predict.err 'no usable cuDNN'
     expect_line predict.err 'pip install nvidia-cudnn'
-    expect_line predict.err 'estimate without cuDNN: --estimate'
-    predict_as predict "${SPIKE[@]}" --estimate
-    expect_status 0
-    expect_equal "first line" "$(head -n 1 predict.out)" "ESTIMATE by a rule of thumb, not cuDNN's result"
-    predict_as predict "${SPIKE[@]}" --estimate --format csv
-    expect_equal "engine" "$(column engine)" estimate
-    expect_true "half a GiB" "$(column workspace_bytes) >= 512 << 20"
-    predict_as predict "${SPIKE[@]}" --estimate --format json
-    expect_line predict.out '"estimate":[[:space:]]*true'
 }
 
 @test "in a source tree: the cuDNN that bootstrap found; with the same program installed: none" {
@@ -150,7 +145,8 @@ load predict
     expect_status 0
     expect_empty predict.err
     rm installed/bin/config.mk
-    refused 'no usable cuDNN' "${SPIKE[@]}"
+    predict_as predict "${SPIKE[@]}"
+    expect_status 3
 }
 
 @test "cuDNN as a Python package" {

@@ -170,7 +170,7 @@ ctypes.CDLL('$CLIENTS/libwork.so')
 125|run --preset train --library ./lib.so -- true|.*
 125|run -- true|libconvshim\.so is not in the folder of this program and not in ../lib. Name it: --library FILE
 2|predict --device list|predict: the folder of devices was not found. Install convshim again, or give a path: --device FILE
-2|predict --estimate x|predict: the folder of devices was not found. Install convshim again, or give a path: --device FILE
+2|predict x|predict: the folder of devices was not found. Install convshim again, or give a path: --device FILE
 END
 }
 

@@ -11,17 +11,14 @@ planned()
 {
     # A filter gradient of 16 bits, in groups, which cannot be tiled. Its first engine requires 98 MiB, others that
     # use tensor cores, too, 24.5 MiB and more.
-    cat >grouped.csv <<'END'
-model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype
-x,grouped,wgrad,32,256,1,56,56,256,1,3,3,1,1,1,0,1,1,32,f16
-END
+    echo '32x256x56x56 -> 256 k3x3 p1 g32 f16 wgrad, grouped, x' >grouped.csv
     SIMDEV_PROFILE=$ROOT/conf/devices/h200.json CONVSHIM_CONFIG=$1 CONVSHIM_LOG=info shimmed "$APPS/plan_layers" --csv grouped.csv --api graph --direction filter
     expect_status 0
     planned_by_cudnn shimmed || cannot_run "$no_cudnn"
     engine=$(awk -F, 'NR > 1 { print $5 }' shimmed.out)
     workspace=$(awk -F, 'NR > 1 { print $7 }' shimmed.out)
     tr ';' '\n' <<<"$1" >options.ini
-    expect_predicted 0 --csv grouped.csv --device h200 --format csv --config "$PWD/options.ini"
+    expect_predicted 0 --layers grouped.csv --device h200 --format csv --config "$PWD/options.ini"
     expect_equal "predicted engine and workspace" "$(column engine) $(column tiled_workspace_bytes)" "$engine $workspace"
 }
 

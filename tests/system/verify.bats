@@ -10,11 +10,10 @@ TILED=(--workspace 256KiB --threshold 0 --lanes 2 --iterations 2)
 write_list()
 {
     cat >list.csv <<'LIST'
-model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype
-small,conv2d,fwd,1,32,1,64,64,32,1,3,3,1,1,1,0,1,1,1,f16
-small,gradient,dgrad,1,32,1,64,64,32,1,3,3,1,1,1,0,1,1,1,f32
-small,filter,wgrad,1,32,1,64,64,32,1,3,3,1,1,1,0,1,1,1,f32
-other,strided,fwd,1,16,1,33,30,23,1,5,3,1,2,2,0,2,1,1,bf16
+1x32x64x64 -> 32 k3x3 p1 f16, conv2d, small
+1x32x64x64 -> 32 k3x3 p1 f32 dgrad, gradient, small
+1x32x64x64 -> 32 k3x3 p1 f32 wgrad, filter, small
+1x16x33x30 -> 23 k5x3 s2 p2x1 bf16, strided, other
 LIST
 }
 
@@ -22,7 +21,7 @@ LIST
 keep_layers()
 {
     local names=$*
-    grep -E "^model,|,(${names// /|})," list.csv >kept.csv
+    grep -E ", (${names// /|})," list.csv >kept.csv
     mv kept.csv list.csv
 }
 
@@ -45,7 +44,7 @@ print(eval(sys.argv[1]))' "$1"
 @test "verify: equal results, status 0 and an answer that says safe" {
     write_list
     unset SIMDEV_PLANNING
-    verify --csv list.csv "${TILED[@]}" --out result.json
+    verify --layers list.csv "${TILED[@]}" --out result.json
     expect_status 0
     expect_line verify.out '^Safe on the simulated device: 3 of 4 results equal, the others except for the last bits\.$'
     expect_equal "the answer" "$(tail -n 1 verify.out)" "$(result 'r["answer"]')"
@@ -56,7 +55,7 @@ print(eval(sys.argv[1]))' "$1"
     ! planned_by_cudnn verify || expect_equal "predicted" "$(result 'rows["conv2d"]["predicted"]["reported"] == rows["conv2d"]["with_convshim"]["workspace"]')" True
     expect_no_violation verify
     expect_equal "left behind" "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'convshim-verify-*' -user "$(id -u)")" ""
-    verify --csv nowhere.csv --out result.json
+    verify --layers nowhere.csv --out result.json
     ! grep -q result.json verify.err || fail "an earlier output may not be replaced"
 }
 
@@ -64,7 +63,7 @@ print(eval(sys.argv[1]))' "$1"
 @test "verify: tiles that are not waited for, the convolution that differs and status 1" {
     write_list
     keep_layers conv2d strided
-    SIMDEV_SEED=1 SIMDEV_DROP='cuStreamWaitEvent:*' verify --csv list.csv "${TILED[@]}" --out result.json
+    SIMDEV_SEED=1 SIMDEV_DROP='cuStreamWaitEvent:*' verify --layers list.csv "${TILED[@]}" --out result.json
     expect_status 1
     expect_line verify.out '^Not safe: conv2d: [0-9]+ of 131072 numbers differ with convshim, by up to '
     expect_equal "results" "$(result '[rows[name]["result"] for name in ("conv2d", "strided")]')" "['DIFFERS', 'equal']"
@@ -73,8 +72,8 @@ print(eval(sys.argv[1]))' "$1"
 # bats test_tags=quick
 @test "verify: a memory limit, larger convolutions are not run" {
     write_list
-    verify --csv list.csv "${TILED[@]}" --memory 256KiB --out result.json
-    expect_status 1
+    verify --layers list.csv "${TILED[@]}" --memory 256KiB --out result.json
+    expect_status 3
     expect_equal "results" "$(result 'sorted((name, row["untiled"]["status"]) for name, row in rows.items())')" \
         "[('conv2d', 'too large for --memory'), ('filter', 'too large for --memory'), ('gradient', 'too large for --memory'), ('strided', 'ok')]"
     expect_true "peak" "$(device verify peak_bytes) <= 262144"
@@ -84,22 +83,22 @@ print(eval(sys.argv[1]))' "$1"
     local start=$SECONDS
     verify --time 4
     expect_true "seconds" "$SECONDS - $start < 30"
-    expect_status 1
+    expect_status 3
     expect_line verify.out '^No result: no convolution could be compared\. 11 were not run, such as .*: no time\.$'
     expect_true "rows" "$(grep -c 'not run: no time$' verify.out) >= 10"
 }
 
-@test "verify: no GPU, status 2 and the command to use instead" {
+@test "verify: no GPU, status 3 and the command to use instead" {
     status=0
     CUDA_VISIBLE_DEVICES="" "$COMMAND" verify >verify.out 2>verify.err || status=$?
-    expect_status 2
+    expect_status 3
     expect_empty verify.out
     expect_line verify.err '^convshim: verify: no GPU: .*convshim simulate -- COMMAND$'
 }
 
 @test "verify --once: a line for each layer, of the given type and within the given memory" {
     write_list
-    verify --once --csv list.csv --dtype f16 --iterations 1 --memory 256KiB
+    verify --once --layers list.csv --dtype f16 --iterations 1 --memory 256KiB
     expect_status 1
     python3 - <<'PY' || fail "lines"
 import json
@@ -114,18 +113,18 @@ PY
 @test "verify: tiles that fit where the untiled call does not, not run and not unsafe" {
     write_list
     keep_layers conv2d
-    verify --csv list.csv "${TILED[@]}" --out result.json
+    verify --layers list.csv "${TILED[@]}" --out result.json
     local peak
     peak=$(result 'rows["conv2d"]["untiled"]["device_peak"]')
-    SIMDEV_CAPACITY=$((peak - 65536)) verify --csv list.csv "${TILED[@]}" --out result.json
-    expect_status 1
+    SIMDEV_CAPACITY=$((peak - 65536)) verify --layers list.csv "${TILED[@]}" --out result.json
+    expect_status 3
     expect_line verify.out '^No result: no convolution could be compared\. 1 was not run, such as conv2d: too large for --memory\.$'
 }
 
 @test "verify --out: no path, no name of the user, the commit, the date and simulated" {
     write_list
     keep_layers conv2d
-    verify --csv list.csv "${TILED[@]}" --out result.json
+    verify --layers list.csv "${TILED[@]}" --out result.json
     ! grep -qE '/(home|root|tmp|usr|work|lib)' result.json || fail "a path"
     expect_equal "simulated" "$(result 'r["gpu"]["simulated"]')" True
     expect_equal "date" "$(result 'r["date"]')" "$(date -u +%Y-%m-%d)"
@@ -152,6 +151,6 @@ assert captured == profile, (captured, profile)' verify.out "$profile" || fail "
         cp verify.out captured.json
     done
     verify --profile --cudnn missing.so
-    expect_status 1
+    expect_status 3
     expect_line verify.err '^convshim: verify: no usable cuDNN: missing\.so: .*No such file'
 }

@@ -11,11 +11,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* The exit statuses of all commands except `run`, which returns its program's (docs/stability.md).
+ */
 enum cs_cli_status {
-    CS_CLI_OK,
-    CS_CLI_NO, /* it works, and the answer is no; or something failed that is not a usage error */
-    CS_CLI_USAGE, /* options or input that cannot be understood */
-    CS_CLI_NONE   /* of simulate: no answer */
+    CS_CLI_OK,    /* done, or the answer is yes */
+    CS_CLI_NO,    /* the answer is no */
+    CS_CLI_USAGE, /* the command line or a file that it names is wrong */
+    CS_CLI_NONE   /* no answer: something is missing or failed, or it could not be written */
 };
 
 #define CS_COMMAND(name, summary) int cs_cli_##name(int argc, char **argv);

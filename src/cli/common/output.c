@@ -102,13 +102,3 @@ bool cs_output_write(const char *path, cs_output_fn *write, const void *state)
     errno = error;
     return good;
 }
-
-bool cs_output_page(const char *command, const char *path, cs_output_fn *write, const void *state)
-{
-    const bool good = cs_output_write(path, write, state);
-    if (good)
-        cs_cli_complain("%s: page in %s", command, path);
-    else
-        cs_cli_complain("%s: %s: cannot be written: %s", command, path, strerror(errno));
-    return good;
-}

@@ -19,8 +19,4 @@ typedef bool cs_output_fn(const void *state, FILE *out);
  * False, with errno, if that fails or if `write` returns false. */
 bool cs_output_write(const char *path, cs_output_fn *write, const void *state);
 
-/* Writes a page as cs_output_write does, and prints a line with its path or the reason: "convshim:
- * simulate: page in FILE". */
-bool cs_output_page(const char *command, const char *path, cs_output_fn *write, const void *state);
-
 #endif

@@ -6,8 +6,8 @@
 #include "cli/common/cli.h"
 #include "cli/common/rule_text.h"
 #include "cli/common/table.h"
+#include "cli/config/estimate.h"
 #include "cli/layers/layers.h"
-#include "cli/layers/plan_layers.h"
 #include "config/option.h"
 #include "config/option_text.h"
 #include "convshim/policy.h"
@@ -129,7 +129,7 @@ static int check_file(const struct request *request)
     int notes = 0;
     if (!cs_config_load_file(&config, path, cs_policy_names, count_note, &notes)) {
         cs_cli_complain("%s: cannot be read: %s", path, strerror(errno));
-        return CS_CLI_NO;
+        return CS_CLI_USAGE;
     }
     cs_config_advise(&config, count_note, &notes);
     if (notes == 0 && request->explain)
@@ -173,7 +173,7 @@ static int show_options(const struct request *request)
     }
     if (!printed)
         cs_cli_complain("out of memory");
-    return notes > 0 || !printed ? CS_CLI_NO : CS_CLI_OK;
+    return !printed ? CS_CLI_NONE : notes > 0 ? CS_CLI_NO : CS_CLI_OK;
 }
 
 int cs_cli_config(int argc, char **argv)

@@ -23,8 +23,7 @@ static const struct cs_cli_command command = {
              "cuDNN and CUDA that they find, obstacles, and remedies. doctor only reads files.\n"
              "It runs nothing of COMMAND or of a framework, except Python to list its\n"
              "packages.\n\n"
-             "Status: 0; 1 with warnings; 2 if something will not work, or if the command line\n"
-             "is wrong.",
+             "Status: 0 if it will work, perhaps with limits (warnings); 1 if it will not.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
     .stops = true,
@@ -177,11 +176,9 @@ static int make_checks(struct cs_doctor *doctor, enum cs_format format)
     }
     if (!printed || doctor->facts.broken) {
         cs_cli_complain("out of memory: some checks are missing");
-        return CS_CLI_USAGE;
+        return CS_CLI_NONE;
     }
-    return doctor->count[CS_FATAL] > 0     ? CS_CLI_USAGE
-           : doctor->count[CS_WARNING] > 0 ? CS_CLI_NO
-                                           : CS_CLI_OK;
+    return doctor->count[CS_FATAL] > 0 ? CS_CLI_NO : CS_CLI_OK;
 }
 
 int cs_cli_doctor(int argc, char **argv)

@@ -1,6 +1,6 @@
-/* Convolutions as people write them down, and lists of them: the layers of models, from CSV
- * (tests/data/conv_layers.csv), and the calls that the library recorded, from its JSON
- * summary (docs/summary.md). Shapes are pure. */
+/* Convolutions as people write them down, and lists of them: the layers of models, one in a line,
+ * and the calls that the library recorded, from its JSON summary (docs/summary.md). Shapes are
+ * pure. */
 #ifndef CS_CLI_LAYERS_LAYERS_H
 #define CS_CLI_LAYERS_LAYERS_H
 
@@ -42,8 +42,9 @@ bool cs_shape_layout(const char *text, enum cs_order *layout_p);
  * than `limit`, if one does not fit 64 bits or if the text is anything else. */
 int cs_shape_numbers(const char *text, int64_t *numbers, int limit);
 
-/* Completes a problem of which these are set: direction, spatial (2 or 3), the numbers of
- * layer_fields.def and the type of x. The others become those of packed tensors, aligned as
+/* Completes a problem of which these are set: direction, spatial (2 or 3), the extents of x, the
+ * output channels and the window (in the filter), strides, paddings (`pre`), dilations, groups and
+ * the type of x. The others become those of packed tensors, aligned as
  * frameworks' are (16 bytes), with padding on both sides, products in f32 (frameworks' default),
  * alpha 1 and beta 0. A 1-D convolution is a 2-D one with H = 1, as frameworks pass it to cuDNN.
  * False, with a line in `error`, if the problem is invalid: an extent below 1, a padding below 0,
@@ -79,14 +80,16 @@ struct cs_layers {
     char device[64], vendor[64]; /* of the run of the summary; "": no summary */
 };
 
-/* Reads a list into `layers`, which is empty: a CSV file, or the convolutions of a JSON summary
- * that were called. "-" is standard input. False, with the file and the place of the first mistake
- * in `error`, if the list is wrong or has no layer. The caller frees the layers in every case.
+/* Reads a list into `layers`, which is empty: a file with a layer in each line, or the convolutions
+ * of a JSON summary that were called. "-" is standard input. False, with the file and the place of
+ * the first mistake in `error`, if the list is wrong or has no layer. The caller frees the layers
+ * in every case.
  *
- * The columns of a CSV file are those of layer_fields.def, in any order. Other columns are refused.
- * Blank lines and those that begin with # are skipped. */
-bool cs_layers_csv(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
-                   char error[CS_LAYERS_ERROR]);
+ * A line is "SHAPE", "SHAPE, LAYER" or "SHAPE, LAYER, MODEL", with the shape as cs_shape_text reads
+ * it. The name of a layer is its shape by default. Blank lines and those that begin with # are
+ * skipped. */
+bool cs_layers_list(struct cs_layers *layers, const char *path, const struct cs_layer_rules *rules,
+                    char error[CS_LAYERS_ERROR]);
 bool cs_layers_summary(struct cs_layers *layers, const char *path,
                        const struct cs_layer_rules *rules, char error[CS_LAYERS_ERROR]);
 

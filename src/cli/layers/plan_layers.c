@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ENGINE_UNKNOWN = -1
-};
-
 static int64_t sum_of(int64_t a, int64_t b)
 {
     int64_t sum;
@@ -69,7 +65,7 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
 struct asking {
     const struct cs_predictor *predictor;
     const struct cs_problem *problem;
-    struct cs_engine_list *list; /* NULL: estimates */
+    struct cs_engine_list *list;
     struct cs_engine_choice *chosen;
     struct cs_vendor vendor; /* of it */
     bool ran;                /* the program of a run took this plan, so none is refused */
@@ -80,9 +76,8 @@ static struct cs_decision decide_on(void *ctx, const struct cs_engine *engine, i
                                     const struct cs_vendor *vendor)
 {
     struct asking *asking = ctx;
-    const struct cs_decide_call call = {.problem = asking->problem,
-                                        .required = required,
-                                        .engine = asking->list ? engine->index : ENGINE_UNKNOWN};
+    const struct cs_decide_call call = {
+        .problem = asking->problem, .required = required, .engine = engine->index};
     return cs_decide_by_rules(&asking->predictor->settings, &call, vendor);
 }
 
@@ -97,16 +92,10 @@ static enum cs_status choose_offer(struct asking *asking, int skip,
                                  &prediction->offer, &asking->chosen);
 }
 
-/* Takes the plan that a recorded run took, or the first one if it is unknown. Without cuDNN, only
- * the workspace is estimated. */
+/* Takes the plan that a recorded run took, or the first one if it is unknown. */
 static enum cs_status choose_plan(struct asking *asking, const struct cs_recorded *recorded,
                                   struct cs_prediction *prediction)
 {
-    if (!asking->list) {
-        asking->vendor = cs_estimate_vendor();
-        prediction->offer.workspace = cs_estimate_workspace(asking->problem);
-        return CS_OK;
-    }
     const struct cs_engine_wish wish = {recorded->engine, recorded->required, 0};
     asking->ran = !asking->predictor->alone && recorded->engine >= 0 &&
                   cs_engine_list_choose(asking->list, asking->problem, wish, &prediction->offer,
@@ -122,10 +111,9 @@ static void decide_as_library(struct asking *asking, struct cs_prediction *predi
     struct cs_decision *decision = &prediction->decision;
     bool refused = true;
     for (int skip = 1; prediction->status == CS_OK && refused; skip++) {
-        if (asking->list)
-            asking->vendor = cs_engine_chosen_vendor(asking->chosen);
+        asking->vendor = cs_engine_chosen_vendor(asking->chosen);
         *decision = decide_on(asking, &offer->engine, offer->workspace, &asking->vendor);
-        refused = asking->list && !asking->ran &&
+        refused = !asking->ran &&
                   cs_decide_refuses(asking->predictor->untileable, decision, decision->reason,
                                     &offer->engine, &asking->vendor, &rivals);
         if (refused)
@@ -183,8 +171,7 @@ bool cs_predict(const struct cs_predictor *predictor, const struct cs_layers *la
                 struct cs_prediction *prediction, char *error, size_t size)
 {
     struct cs_engine_list *engines = NULL;
-    if (!predictor->estimate &&
-        !cs_engine_list_create(predictor->profile, true, &engines, error, size))
+    if (!cs_engine_list_create(predictor->profile, true, &engines, error, size))
         return false;
     bool good = true;
     for (size_t i = 0; i < layers->count && good; i++) {
@@ -200,5 +187,3 @@ bool cs_predict(const struct cs_predictor *predictor, const struct cs_layers *la
     cs_engine_list_destroy(engines);
     return good;
 }
-
-/* --- measured constants --- */

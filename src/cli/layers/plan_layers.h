@@ -22,18 +22,16 @@ struct cs_predictor {
     const char *profile;         /* the device's JSON */
     struct cs_settings settings; /* under which the library would decide */
     enum cs_untileable untileable;
-    bool estimate; /* by the rule of thumb (cs_estimate_vendor) instead of cuDNN */
-    bool alone;    /* the plans that a run took are ignored */
+    bool alone; /* the plans that a run took are ignored */
 };
 
 struct cs_prediction {
     enum cs_status status; /* CS_OK; CS_REFUSED: no engine has a plan, then only `bytes` and
                               `floor` hold; CS_NOMEM */
     int64_t bytes[CS_OPERANDS];
-    int64_t floor; /* all operands: the least that the convolution needs */
-    struct cs_ask_offer
-        offer;    /* the engine that a framework takes; of an estimate only .workspace */
-    int64_t peak; /* floor and workspace; INT64_MAX beyond 64 bits */
+    int64_t floor;             /* all operands: the least that the convolution needs */
+    struct cs_ask_offer offer; /* the engine that a framework takes */
+    int64_t peak;              /* floor and workspace; INT64_MAX beyond 64 bits */
     struct cs_decision decision;
     int64_t tiled_peak;      /* floor plus reported workspace */
     int64_t halo;            /* bytes of x and y that tiles read again */
@@ -60,19 +58,5 @@ bool cs_find_cudnn(const char *command, const char *path);
 
 /* Opens the cuDNN of the python3 on PATH alone. False: it has none that can be used. */
 bool cs_find_cudnn_of_python(void);
-
-/* --- without cuDNN ---
- *
- * An estimate of the workspace: tensor-core engines convert channels-first tensors to channels-last
- * copies, and pad channels to a multiple of eight, in the workspace. The workspace that cuDNN
- * requires may be smaller (engines without workspace) or several times larger (sums split over
- * parts). */
-
-/* Returns the estimate in bytes; INT64_MAX beyond 64 bits. */
-int64_t cs_estimate_workspace(const struct cs_problem *problem);
-
-/* Returns a vendor that answers by this estimate, so that the library's decision works without
- * cuDNN. It has no resources. */
-struct cs_vendor cs_estimate_vendor(void);
 
 #endif

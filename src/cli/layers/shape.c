@@ -119,12 +119,27 @@ static bool check_numbers(const struct cs_problem *problem, char error[CS_LAYERS
         size_t at;
         int64_t least;
     } numbers[] = {
-#define CS_FIELD_TEXT(name, value)
-#define CS_FIELD_NUMBER(name, value, least, member)                                                \
-    {#name, offsetof(struct cs_problem, member), least},
-#include "cli/layers/layer_fields.def"
-#undef CS_FIELD_TEXT
-#undef CS_FIELD_NUMBER
+#define NUMBER(name, member, least) {name, offsetof(struct cs_problem, member), least}
+        NUMBER("n", tensor[CS_X].dims[CS_N], 1),
+        NUMBER("c", tensor[CS_X].dims[CS_C], 1),
+        NUMBER("d", tensor[CS_X].dims[CS_D], 1),
+        NUMBER("h", tensor[CS_X].dims[CS_H], 1),
+        NUMBER("w", tensor[CS_X].dims[CS_W], 1),
+        NUMBER("k", tensor[CS_FILTER].dims[CS_N], 1),
+        NUMBER("kd", tensor[CS_FILTER].dims[CS_D], 1),
+        NUMBER("kh", tensor[CS_FILTER].dims[CS_H], 1),
+        NUMBER("kw", tensor[CS_FILTER].dims[CS_W], 1),
+        NUMBER("sd", stride[0], 1),
+        NUMBER("sh", stride[1], 1),
+        NUMBER("sw", stride[2], 1),
+        NUMBER("pd", pre[0], 0),
+        NUMBER("ph", pre[1], 0),
+        NUMBER("pw", pre[2], 0),
+        NUMBER("dd", dilation[0], 1),
+        NUMBER("dh", dilation[1], 1),
+        NUMBER("dw", dilation[2], 1),
+        NUMBER("groups", groups, 1),
+#undef NUMBER
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         int64_t number;

@@ -14,7 +14,7 @@ static bool read_layers(const struct cs_predict_options *options, struct cs_laye
 {
     const struct cs_layer_rules *rules = &options->layers;
     char error[CS_LAYERS_ERROR];
-    if (options->csv       ? cs_layers_csv(layers, options->csv, rules, error)
+    if (options->list      ? cs_layers_list(layers, options->list, rules, error)
         : options->summary ? cs_layers_summary(layers, options->summary, rules, error)
                            : cs_layers_text(layers, "convolution", options->shape, rules, error))
         return true;
@@ -22,20 +22,15 @@ static bool read_layers(const struct cs_predict_options *options, struct cs_laye
     return false;
 }
 
-/* Opens cuDNN, unless the rule of thumb is requested. False after a message. */
+/* Opens cuDNN. False after a message. */
 static bool find_vendor(const struct cs_predict_options *options,
                         struct cs_predict_results *results)
 {
     char mixture[2 * PATH_MAX + 256];
-    snprintf(results->vendor, sizeof results->vendor, "rule of thumb");
-    if (options->estimate)
-        return true;
     /* If convshim is preloaded into this process, its answers must not count as cuDNN's. */
     setenv("CONVSHIM", "0", 1);
-    if (!cs_find_cudnn("predict", options->cudnn)) {
-        cs_cli_complain("For an estimate without cuDNN: --estimate");
+    if (!cs_find_cudnn("predict", options->cudnn))
         return false;
-    }
     size_t version = cs_standalone_version();
     snprintf(results->vendor, sizeof results->vendor, "cuDNN %zu.%zu.%zu", version / 10000,
              version / 100 % 100, version % 100);
@@ -61,8 +56,7 @@ static struct cs_predictor predictor_of(const struct cs_predict_options *options
                                               .policy = cs_policy_find(config->policy.text),
                                               .limits = limits,
                                               .most = bounded ? arena : INT64_MAX},
-                                 .untileable = (enum cs_untileable)config->untileable,
-                                 .estimate = options->estimate};
+                                 .untileable = (enum cs_untileable)config->untileable};
 }
 
 /* Forgets the plans that a summary recorded, unless they are of the same GPU and cuDNN. */
@@ -92,7 +86,7 @@ static int predict_layers(const struct cs_predict_options *options,
     char error[CS_LAYERS_ERROR] = "out of memory";
     int status = CS_CLI_USAGE;
     if (!find_vendor(options, &results))
-        return CS_CLI_USAGE;
+        return CS_CLI_NONE;
     forget_plans(&results, layers);
     struct cs_prediction *prediction = calloc(layers->count, sizeof *prediction);
     results.prediction = prediction;
@@ -100,7 +94,7 @@ static int predict_layers(const struct cs_predict_options *options,
         cs_cli_complain("predict: %s: %s", device->name, error);
     } else if (!cs_predict_print(&results)) {
         cs_cli_complain("predict: out of memory");
-        status = CS_CLI_NO;
+        status = CS_CLI_NONE;
     } else {
         status = is_answered(&results) ? CS_CLI_OK : CS_CLI_NO;
     }

@@ -10,13 +10,12 @@
 
 /* The parsed options of the command. */
 struct cs_predict_options {
-    const char *shape;         /* one convolution */
-    const char *csv, *summary; /* or a list */
+    const char *shape;          /* one convolution */
+    const char *list, *summary; /* or a list */
     enum cs_dtype dtype;
     enum cs_direction direction;
     struct cs_layer_rules layers; /* points at `dtype` and `direction` if they were given */
     const char *device, *devices, *cudnn;
-    bool estimate;
     const char *file;             /* options and rules; NULL: none */
     const char *program, *script; /* for which rules are applied; NULL: only rules without one */
     struct cs_config config;      /* only options that affect decisions are used */
@@ -33,7 +32,7 @@ struct cs_predict_results {
     const struct cs_device_file *device;
     const struct cs_layers *layers;
     const struct cs_prediction *prediction; /* of each layer */
-    char vendor[64];                        /* "cuDNN 9.19.0", or "rule of thumb" */
+    char vendor[64];                        /* "cuDNN 9.19.0" */
 };
 
 /* Prints everything on standard output in the format of the options: as text, one convolution has

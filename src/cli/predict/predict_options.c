@@ -16,14 +16,14 @@
 static const struct cs_cli_command command = {
     .name = "predict",
     .usage = "convshim predict '1x512x64x64 -> 512 k3x3 s1 p1 f16 nchw' [options]\n"
-             "       convshim predict --csv FILE | --summary FILE [options]\n"
+             "       convshim predict --layers FILE | --summary FILE [options]\n"
              "       convshim predict --device list",
     .about = "Predicts the memory of convolutions on a GPU while they run, without and with\n"
              "convshim. The real cuDNN plans them, for GPUs that are not installed, so no GPU\n"
              "and no driver is needed. Peak: input, filter, output and workspace together.\n"
              "Floor: the peak without workspace.\n\n"
              "Status: 0; 1 if cuDNN has no engine for a convolution; 2 if the command line or\n"
-             "a file is wrong, or if no cuDNN was found.",
+             "a file is wrong; 3 if no cuDNN was found.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
 };
@@ -66,7 +66,7 @@ static bool take_option(void *to, int option, const char *value)
 /* Checks that the options go together. Returns the status to end with, or -1. */
 static int check_options(const struct cs_predict_options *options)
 {
-    int sources = !!options->shape + !!options->csv + !!options->summary;
+    int sources = !!options->shape + !!options->list + !!options->summary;
     if ((options->program || options->script) && !options->file)
         return cs_cli_refuse(command.name, "--%s needs --config",
                              options->program ? "program" : "script");
@@ -75,13 +75,10 @@ static int check_options(const struct cs_predict_options *options)
     if (sources == 0)
         return cs_cli_refuse(command.name,
                              "no convolution given. Write one, such as '1x512x64x64 -> 512 k3x3 "
-                             "s1 p1 f16 nchw', or use --csv or --summary.");
+                             "s1 p1 f16 nchw', or use --layers or --summary.");
     if (sources > 1)
         return cs_cli_refuse(command.name,
-                             "a convolution, --csv and --summary exclude each other: use one");
-    if (options->estimate && options->cudnn)
-        return cs_cli_refuse(command.name,
-                             "--cudnn and --estimate exclude each other: use one of them");
+                             "a convolution, --layers and --summary exclude each other: use one");
     return -1;
 }
 

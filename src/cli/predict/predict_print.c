@@ -89,9 +89,8 @@ static void add_layer(struct cs_table *table, const struct cs_predict_results *r
     const struct cs_prediction *prediction = &results->prediction[i];
     const struct cs_decision *decision = &prediction->decision;
     const bool good = prediction->status == CS_OK, tiled = decision->reason == CS_REASON_NONE;
-    char engine[24] = "estimate";
-    if (!results->options->estimate)
-        snprintf(engine, sizeof engine, "%" PRId64, prediction->offer.engine.index);
+    char engine[24];
+    snprintf(engine, sizeof engine, "%" PRId64, prediction->offer.engine.index);
     struct cs_value row[COLUMNS] = {
         {.text = layer->model},
         {.text = layer->name},
@@ -250,7 +249,7 @@ static void advise(const struct cs_predict_results *results, char *text, size_t 
         count += prediction->status == CS_OK && prediction->offer.engine.index == 0 &&
                  is_huge(&results->layers->layer[i].problem, prediction);
     }
-    if (count > 0 && !results->options->estimate && results->options->config.huge <= 0)
+    if (count > 0 && results->options->config.huge <= 0)
         snprintf(text, size,
                  "Advice: %zu of %zu convolutions have a tensor of 2^31 elements or more, for "
                  "which cuDNN offers only a slow engine. --huge 2147483648 shows them as tiles "
@@ -269,19 +268,17 @@ static void print_head(const struct cs_predict_results *results)
     char size[CS_BYTES_TEXT] = "auto", memory[CS_BYTES_TEXT], text[256];
     if (options->config.workspace != CS_CONFIG_AUTO)
         cs_table_bytes_text(size, options->config.workspace);
-    if (options->estimate)
-        puts("ESTIMATE by a rule of thumb, not cuDNN's result");
     if (options->shape) {
         cs_site_problem_text(&results->layers->layer->problem, text, sizeof text);
         puts(text);
     }
     printf("%s with %s, %s", results->device->title,
            cs_table_bytes_text(memory, results->device->memory), results->vendor);
-    if (options->shape && results->prediction->status == CS_OK && !options->estimate)
+    if (options->shape && results->prediction->status == CS_OK)
         printf(", engine %" PRId64 "%s", offer->engine.index,
                offer->tensor_cores ? " (tensor cores)" : "");
     printf(", convshim with workspace %s, policy %s\n", size, options->config.policy.text);
-    if (!options->cudnn && !options->estimate && *cs_standalone_file()) {
+    if (!options->cudnn && *cs_standalone_file()) {
         cs_cli_put(cs_standalone_file(), stdout);
         puts(" plans. A program may load another cuDNN: convshim doctor -- COMMAND names it, "
              "--cudnn PATH plans with it.");
@@ -338,7 +335,6 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
     cJSON_AddStringToObject(root, "device", results->device->name);
     cJSON_AddStringToObject(root, "device_name", results->device->title);
     cJSON_AddStringToObject(root, "planned_by", results->vendor);
-    cJSON_AddBoolToObject(root, "estimate", options->estimate);
     cJSON_AddNumberToObject(root, "workspace_bytes", (double)cs_limits_workspace(&options->config));
     cJSON_AddBoolToObject(root, "workspace_auto", options->config.workspace == CS_CONFIG_AUTO);
     cJSON_AddStringToObject(root, "policy", options->config.policy.text);

@@ -7,8 +7,6 @@
 #include "cli/common/page.h"
 #include "cli/layers/summary.h"
 #include <cjson/cJSON.h>
-#include <errno.h>
-#include <string.h>
 
 struct request {
     const char *html;
@@ -26,8 +24,8 @@ static const struct cs_cli_command command = {
              "them): figures, processes and convolutions.\n"
              "Several files are the processes of one job: calls are added, and the largest\n"
              "sizes are shown. csv has the convolutions, json all tables.\n\n"
-             "Status: 0; 1 if output cannot be written; 2 if the command line or a file is\n"
-             "wrong.",
+             "Status: 0; 2 if the command line or a file is wrong; 3 if output cannot be\n"
+             "written.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
 };
@@ -83,15 +81,17 @@ static bool print_text(const struct cs_report *report)
     return good;
 }
 
-static bool print_json(const struct cs_report *report)
+/* Returns the report as JSON, which the caller deletes. */
+static cJSON *json_of(const struct cs_report *report)
 {
     cs_json_begin();
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "schema", "convshim report");
     cJSON_AddNumberToObject(root, "version", 1);
+    cJSON_AddStringToObject(root, "conclusion_text", report->conclusion);
     for (int i = 0; i < CS_REPORT_TABLES; i++)
         cs_json_add(root, cs_report_headings[i].name, cs_table_json(&report->table[i]));
-    return cs_json_print(root, stdout);
+    return root;
 }
 
 /* False if memory ran out. */
@@ -99,30 +99,20 @@ static bool print_report(const struct cs_report *report, enum cs_format format)
 {
     if (format == CS_FORMAT_CSV)
         return cs_table_print(&report->table[CS_REPORT_SITES], format, stdout);
-    return format == CS_FORMAT_JSON ? print_json(report) : print_text(report);
+    return format == CS_FORMAT_JSON ? cs_json_print(json_of(report), stdout) : print_text(report);
 }
 
-/* Writes the page of --html. Returns the exit status. */
-static int write_html(const struct cs_report *report, const char *path)
-{
-    if (!cs_output_write(path, cs_report_html, report)) {
-        cs_cli_complain("report: %s: cannot be written: %s", path, strerror(errno));
-        return CS_CLI_NO;
-    }
-    if (strcmp(path, "-") != 0)
-        cs_cli_complain("report: page written to %s", path);
-    return CS_CLI_OK;
-}
-
+/* Returns the exit status. */
 static int show_report(struct cs_report *report, const struct request *request)
 {
     const bool good = cs_report_conclude(report);
     if (good && request->html)
-        return write_html(report, request->html);
+        return cs_page_write(command.name, request->html, json_of(report)) ? CS_CLI_OK
+                                                                           : CS_CLI_NONE;
     if (good && print_report(report, request->format))
         return CS_CLI_OK;
     cs_cli_complain("report: out of memory");
-    return CS_CLI_NO;
+    return CS_CLI_NONE;
 }
 
 int cs_cli_report(int argc, char **argv)

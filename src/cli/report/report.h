@@ -1,4 +1,4 @@
-/* `convshim report`: tables made from summaries, and the page of them. One thread. */
+/* `convshim report`: tables made from summaries. One thread. */
 #ifndef CS_CLI_REPORT_REPORT_H
 #define CS_CLI_REPORT_REPORT_H
 
@@ -39,9 +39,5 @@ bool cs_report_add(struct cs_report *report, const char *path, struct cJSON *run
 
 /* Makes the tables of all runs. False if memory ran out. */
 bool cs_report_conclude(struct cs_report *report);
-
-/* Writes a page that refers to no other file: cards, bars and the tables. `report` is a struct
- * cs_report (cs_output_fn). Returns true. */
-bool cs_report_html(const void *report, FILE *out);
 
 #endif

@@ -230,7 +230,7 @@ static int watch_processes(const struct request *request)
         cs_cli_complain("No running process of yours has used convshim yet (looked in %s). To "
                         "start one: convshim run -- COMMAND",
                         folder);
-    return first > 0 && found >= 0 ? CS_CLI_OK : CS_CLI_NO;
+    return found < 0 ? CS_CLI_NONE : first > 0 ? CS_CLI_OK : CS_CLI_NO;
 }
 
 int cs_cli_status(int argc, char **argv)

@@ -22,8 +22,8 @@ static const struct cs_cli_command command = {
              "results bit for bit, and times both. The convolutions come from the summary of a\n"
              "program or from a list. The default is a list of about ten. The last line is the\n"
              "result: safe and the slowdown, or the convolution that differs.\n\n"
-             "Status: 0 if all are equal; 1 if one differs or failed, or if none was compared;\n"
-             "2 without a GPU.",
+             "Status: 0 if all are equal; 1 if one differs or failed; 3 if none was compared, for\n"
+             "example without a GPU.",
     .option = rows,
     .options = sizeof rows / sizeof *rows,
 };
@@ -43,9 +43,9 @@ static int check_options(struct cs_verify_options *options)
     if (options->order && !cs_shape_layout(options->order, &options->rules.layout))
         return cs_cli_refuse(command.name, "--layout: \"%s\" is not allowed; allowed: nchw, nhwc",
                              options->order);
-    if (options->summary && options->csv)
+    if (options->summary && options->list)
         return cs_cli_refuse(command.name,
-                             "--summary and --csv exclude each other: use one of them");
+                             "--summary and --layers exclude each other: use one of them");
     if (options->out && !options->once &&
         !cs_output_check(command.name, "out", options->out, CS_VERIFY_BEGINS))
         return CS_CLI_USAGE;
@@ -53,7 +53,7 @@ static int check_options(struct cs_verify_options *options)
         cs_preload_library(options->file, options->library, why, sizeof why))
         return -1;
     cs_cli_complain("verify: %s", why);
-    return CS_CLI_NO;
+    return CS_CLI_NONE;
 }
 
 /* Reads the command line. Returns -1 to go on, or the status to end with. */
@@ -86,7 +86,7 @@ bool cs_verify_add(const char *name, const char *text, const enum cs_dtype *dtyp
     return false;
 }
 
-/* Adds the convolutions that are run without --csv and --summary. Their workspaces are large on
+/* Adds the convolutions that are run without --layers and --summary. Their workspaces are large on
  * most GPUs, and none needs more than 2.5 GiB with its tensors. False: a line reports the reason.
  */
 static bool add_defaults(const struct cs_verify_options *options, struct cs_layers *layers)
@@ -118,10 +118,10 @@ static bool add_defaults(const struct cs_verify_options *options, struct cs_laye
 static bool read_list(const struct cs_verify_options *options, struct cs_layers *layers)
 {
     char error[CS_LAYERS_ERROR];
-    if (!options->csv && !options->summary)
+    if (!options->list && !options->summary)
         return add_defaults(options, layers);
-    if (options->csv ? cs_layers_csv(layers, options->csv, &options->rules, error)
-                     : cs_layers_summary(layers, options->summary, &options->rules, error))
+    if (options->list ? cs_layers_list(layers, options->list, &options->rules, error)
+                      : cs_layers_summary(layers, options->summary, &options->rules, error))
         return true;
     cs_cli_complain("verify: %s", error);
     return false;
@@ -141,7 +141,7 @@ static int print_profile(struct cs_verification *verification)
     if (!profile) {
         cs_cli_complain("verify: %s: cuDNN's description of the GPU cannot be read",
                         verification->file);
-        return CS_CLI_NO;
+        return CS_CLI_NONE;
     }
     if (!strstr(profile, "memoryBusWidth"))
         cs_cli_complain("verify: the driver does not report the width of the memory bus. Add "
@@ -160,12 +160,12 @@ static int verify_list(const struct cs_verify_options *options,
     double start = cs_clock_seconds();
     if (!cs_child_variables_apply(&options->given) || !cs_verify_choose(verification, layers)) {
         cs_cli_complain("verify: out of memory");
-        return CS_CLI_NO;
+        return CS_CLI_NONE;
     }
-    bool ladder = !options->csv && !options->summary;
+    bool ladder = !options->list && !options->summary;
     double share = ladder ? 0.75 : 1, left = options->seconds - (cs_clock_seconds() - start);
     if (!cs_verify_measure(verification, share * left))
-        return CS_CLI_NO;
+        return CS_CLI_NONE;
     if (ladder)
         cs_verify_ladder(verification, start + options->seconds);
     cJSON_AddNumberToObject(verification->json, "seconds", cs_clock_seconds() - start);

@@ -13,13 +13,9 @@ struct cJSON;
 /* The first characters of the file of --out. */
 #define CS_VERIFY_BEGINS "{\n\t\"version\":"
 
-enum {
-    CS_VERIFY_NO_GPU = 2 /* the exit status */
-};
-
 struct cs_verify_options {
-    const char *summary, *csv, *type, *order, *out, *cudnn, *file; /* file: of the library */
-    struct cs_layer_rules rules;                                   /* of `type` and `order` */
+    const char *summary, *list, *type, *order, *out, *cudnn, *file; /* file: of the library */
+    struct cs_layer_rules rules;                                    /* of `type` and `order` */
     enum cs_dtype dtype;
     bool once, profile;
     int seconds, iterations, repeats;
@@ -106,7 +102,7 @@ const struct cJSON *cs_verified_line(const struct cs_verified *row, enum cs_veri
 double cs_verified_time(const struct cs_verified *row, enum cs_verify_side side);
 
 /* Begins the JSON, and describes the GPU in a separate process, which ends before the measurements.
- * Returns CS_CLI_OK, or after a line CS_VERIFY_NO_GPU or CS_CLI_NO. */
+ * Returns CS_CLI_OK, or CS_CLI_NONE after a line. */
 int cs_verify_describe(struct cs_verification *verification);
 
 /* Runs the process, which is killed at the time `end` (cs_clock_seconds). *in_time_p: it ended by

@@ -38,23 +38,22 @@ static bool is_in_library_path(void)
     return false;
 }
 
-/* Opens the GPU and cuDNN. Returns CS_CLI_OK, or CS_VERIFY_NO_GPU or CS_CLI_NO after printing the
- * reason. */
+/* Opens the GPU and cuDNN. Returns CS_CLI_OK, or CS_CLI_NONE after printing the reason. */
 static int open_gpu(const struct cs_verify_options *options, struct cs_trial_gpu *gpu)
 {
     char error[ERROR_BYTES];
     if (!cs_trial_find_gpu(gpu, error, sizeof error)) {
         cs_cli_complain("verify: no GPU: %s. To simulate one: convshim simulate -- COMMAND", error);
-        return CS_VERIFY_NO_GPU;
+        return CS_CLI_NONE;
     }
     /* A simulated GPU runs only the simulated cuDNN, which is the loader's. */
     bool python = !options->cudnn && !gpu->simulated && !is_in_library_path();
     if (!(python && cs_find_cudnn_of_python()) && !cs_find_cudnn("verify", options->cudnn))
-        return CS_CLI_NO;
+        return CS_CLI_NONE;
     if (cs_trial_open(error, sizeof error))
         return CS_CLI_OK;
     cs_cli_complain("verify: %s", error);
-    return CS_CLI_NO;
+    return CS_CLI_NONE;
 }
 
 static void add_whole(cJSON *object, const char *name, int64_t number)
@@ -121,7 +120,7 @@ int cs_verify_print_gpu(const struct cs_verify_options *options)
     cJSON_AddStringToObject(line, "cudnn", version);
     cJSON_AddStringToObject(line, "cudnn_file", cs_standalone_file());
     add_profile(line, version);
-    return cs_json_print_line(line, stdout) ? CS_CLI_OK : CS_CLI_NO;
+    return cs_json_print_line(line, stdout) ? CS_CLI_OK : CS_CLI_NONE;
 }
 
 /* --- the convolutions --- */
@@ -254,5 +253,5 @@ int cs_verify_once(const struct cs_verify_options *options, const struct cs_laye
     }
     if (!written)
         cs_cli_complain("verify: %s: %s", options->out, strerror(errno));
-    return good && written ? CS_CLI_OK : CS_CLI_NO;
+    return !written ? CS_CLI_NONE : good ? CS_CLI_OK : CS_CLI_NO;
 }

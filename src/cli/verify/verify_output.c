@@ -213,8 +213,8 @@ static void put_safe(struct cs_text *text, const struct cs_verification *verific
                     fabs(percent), percent < 0 ? "less" : "more");
 }
 
-/* Puts the last line of the output. True if it is "Safe". */
-static bool put_answer(struct cs_text *text, const struct cs_verification *verification)
+/* Puts the last line of the output. Returns the exit status. */
+static int put_answer(struct cs_text *text, const struct cs_verification *verification)
 {
     const struct sums sums = add_up(verification);
     const struct cs_verified *row = first_of(verification, CS_VERDICT_DIFFERS);
@@ -222,24 +222,27 @@ static bool put_answer(struct cs_text *text, const struct cs_verification *verif
         row = first_of(verification, CS_VERDICT_FAILED);
     if (row) {
         put_unsafe(text, verification, &sums, row);
-    } else if (cs_json_double(verification->json, "ladder.differing") > 0) {
+        return CS_CLI_NO;
+    }
+    if (cs_json_double(verification->json, "ladder.differing") > 0) {
         cs_text_put(text,
                     "Not safe: %.0f of %.0f repeats on two lanes differ. Use --lanes 1, and please "
                     "report it with the file of --out.",
                     cs_json_double(verification->json, "ladder.differing"),
                     cs_json_double(verification->json, "ladder.repeats"));
-    } else if (sums.count[CS_VERDICT_EQUAL] + sums.count[CS_VERDICT_ROUNDED] == 0) {
-        cs_text_put(text, "No result: no convolution could be compared.");
-        put_missing(text, verification, &sums);
-    } else if (sums.tiled == 0) {
-        cs_text_put(text, "No result: convshim tiled none of these convolutions.");
-        put_missing(text, verification, &sums);
-        cs_text_put(text, " To tile those above 64 MiB: --workspace 64MiB");
-    } else {
-        put_safe(text, verification, &sums);
-        return true;
+        return CS_CLI_NO;
     }
-    return false;
+    if (sums.count[CS_VERDICT_EQUAL] + sums.count[CS_VERDICT_ROUNDED] > 0 && sums.tiled > 0) {
+        put_safe(text, verification, &sums);
+        return CS_CLI_OK;
+    }
+    const bool none = sums.count[CS_VERDICT_EQUAL] + sums.count[CS_VERDICT_ROUNDED] == 0;
+    cs_text_put(text, none ? "No result: no convolution could be compared."
+                           : "No result: convshim tiled none of these convolutions.");
+    put_missing(text, verification, &sums);
+    if (!none)
+        cs_text_put(text, " To tile those above 64 MiB: --workspace 64MiB");
+    return CS_CLI_NONE;
 }
 
 /* --- all of it --- */
@@ -253,11 +256,11 @@ int cs_verify_conclude(struct cs_verification *verification)
 {
     char answer[512];
     const char *path = verification->options->out;
-    bool safe = put_answer(&(struct cs_text){answer, sizeof answer, 0}, verification);
+    const int status = put_answer(&(struct cs_text){answer, sizeof answer, 0}, verification);
     cJSON_AddStringToObject(verification->json, "answer", answer);
     if (!print_table(verification)) {
         cs_cli_complain("verify: out of memory");
-        return CS_CLI_NO;
+        return CS_CLI_NONE;
     }
     print_ladder(verification);
     bool written = !path || cs_output_write(path, put_json, verification->json);
@@ -266,5 +269,5 @@ int cs_verify_conclude(struct cs_verification *verification)
     puts("");
     cs_cli_put(answer, stdout);
     puts("");
-    return safe && written ? CS_CLI_OK : CS_CLI_NO;
+    return written ? status : CS_CLI_NONE;
 }

@@ -126,7 +126,7 @@ static int become_once(const struct process *process)
     if (set_variables(job))
         execv("/proc/self/exe", (char *const *)argv);
     cs_cli_complain("verify: this program cannot run itself again: %s", strerror(errno));
-    return CS_CLI_NO;
+    return CS_CLI_NONE;
 }
 
 /* In the child: sets the time limit and the output, then describes the GPU or runs the job. */
@@ -205,7 +205,7 @@ int cs_verify_describe(struct cs_verification *verification)
         return CS_CLI_OK;
     if (status >= 128)
         cs_cli_complain("verify: the process that queries the GPU ended abnormally");
-    return status == CS_VERIFY_NO_GPU ? CS_VERIFY_NO_GPU : CS_CLI_NO;
+    return CS_CLI_NONE;
 }
 
 bool cs_verify_run(const struct cs_verify_job *job, double end, bool *in_time_p)

@@ -5,7 +5,6 @@
 #include "base/checked.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
-#include "cli/common/output.h"
 #include "cli/common/page.h"
 #include "simdev/simulate/temporary_folder.h"
 #include <cjson/cJSON.h>
@@ -457,11 +456,10 @@ static bool print_answer(struct search *search, enum cs_format format)
         if (chosen[side])
             cs_vary_add_growth(search->answers, (enum cs_side)side,
                                cJSON_GetObjectItem(search->answer, cs_side_names[side]));
-    if (format == CS_FORMAT_JSON) {
-        cs_sim_rows_add(search->answer, &search->simulation->program, search->answers,
-                        search->vary->name);
+    cs_sim_rows_add(search->answer, &search->simulation->program, search->answers,
+                    search->vary->name);
+    if (format == CS_FORMAT_JSON)
         return cs_json_print(cJSON_Duplicate(search->answer, true), stdout);
-    }
     if (!cs_json_complete() || !cs_sim_rows_print(search->answers, search->vary->name, format))
         return false;
     if (format == CS_FORMAT_CSV)
@@ -478,32 +476,15 @@ static bool print_answer(struct search *search, enum cs_format format)
     return true;
 }
 
-/* Writes the page: two bars for each value (cs_output_fn). False: memory is short. */
-static bool put_page(const void *state, FILE *out)
+/* Prints the answer, and writes the page at `path` unless that is NULL. False after printing the
+ * reason. */
+static bool show_answer(struct search *search, enum cs_format format, const char *path)
 {
-    const struct search *search = state;
-    const cJSON *answer;
-    size_t rows = 0;
-    struct cs_bar_row *row = calloc((size_t)cJSON_GetArraySize(search->answers), sizeof *row);
-    if (!row)
+    if (!print_answer(search, format)) {
+        cs_cli_complain("out of memory");
         return false;
-    cJSON_ArrayForEach(answer, search->answers)
-    {
-        const char *word = cs_json_text(answer, "answer");
-        row[rows++] = (struct cs_bar_row){
-            .name = cs_json_text(answer, "name"),
-            .detail = strcmp(word, "yes") == 0  ? "fits"
-                      : strcmp(word, "no") == 0 ? "does not fit"
-                                                : word,
-            .without = cs_max(cs_sim_answer_number(answer, CS_WITHOUT, "needed"), 0),
-            .with = cs_max(cs_sim_answer_number(answer, CS_WITH, "needed"), 0)};
     }
-    cs_page_begin("convshim simulate", search->vary->name, out);
-    cs_page_source(search->command, (const char *const[]){search->pair->device->title, NULL}, out);
-    cs_bar_rows("Memory that the program needs, with the context", row, rows, out);
-    cs_page_end(out);
-    free(row);
-    return true;
+    return !path || cs_page_write("simulate", path, cJSON_Duplicate(search->answer, true));
 }
 
 int cs_vary_run(struct cs_simulation *simulation, const struct cs_simulate_options *options,
@@ -527,13 +508,10 @@ int cs_vary_run(struct cs_simulation *simulation, const struct cs_simulate_optio
         search_range(&search);
     else
         run_list(&search);
-    if (cJSON_GetArraySize(search.answers) > 0 && !print_answer(&search, options->format)) {
-        cs_cli_complain("out of memory");
+    if (cJSON_GetArraySize(search.answers) > 0 &&
+        !show_answer(&search, options->format, options->html))
         search.status = CS_CLI_NONE;
-    }
-    if (options->html && !cs_output_page("simulate", options->html, put_page, &search))
-        search.status = CS_CLI_NONE;
-    cJSON_Delete(search.answers);
     cJSON_Delete(search.answer);
+    cJSON_Delete(search.answers);
     return search.status;
 }

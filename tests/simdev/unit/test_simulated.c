@@ -5,6 +5,7 @@
 #include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
 #include "heap.h"
+#include "page_data.h"
 #include "progress_file.h"
 #include "simdev/simulate/simulate.h"
 #include <cjson/cJSON.h>
@@ -427,6 +428,7 @@ static void the_page_goes_by_calls(void)
     static const struct cs_device_file device = {.title = "NVIDIA H100", .memory = 1 << 30};
     static struct cs_simulation simulation = {.title = "simulate", .program = {.command = words}};
     char error[CS_FILE_ERROR];
+    cs_json_begin();
     write_text("record.7",
                "m 1000\na 10000 1000\nm 5000\na 20000 4000\nc 20000 3000 100 10 5000 first\n"
                "m 6000\nc 20000 3000 100 10 6000 first\nm 8000\nm 7000\n"
@@ -436,22 +438,23 @@ static void the_page_goes_by_calls(void)
         .folder = ".",
         .history = true,
         .outcome = {USED, .pid = 7, .summary = cJSON_Parse("{\"order\":[0,0,0],\"sites\":[{}]}")}};
-    CHECK(cs_sim_page_write(&simulation, &pair, NULL, "page.html"));
+    cJSON *answer = cJSON_CreateObject();
+    CHECK(cs_sim_page_write(&simulation, &pair, answer, "page.html"));
     char *page = cs_read_file_text("page.html", error);
+    cJSON *data = page_data(page);
+    const cJSON *timeline = cs_json_at(data, "timeline"), *held = cs_json_at(timeline, "without");
     static const struct {
-        int column, call;
-        const char *held;
-    } steps[] = {{0, 0, "1000 B"},    {119, 0, "1000 B"},  {120, 1, "4.9 KiB"}, {239, 1, "4.9 KiB"},
-                 {240, 2, "5.9 KiB"}, {299, 2, "5.9 KiB"}, {300, 2, "7.8 KiB"}, {359, 2, "7.8 KiB"},
-                 {360, 3, "7.8 KiB"}, {361, 3, "6.8 KiB"}, {420, 3, "6.8 KiB"}, {479, 3, "2 KiB"}};
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        char want[160];
-        snprintf(want, sizeof want,
-                 "<rect class=\"hit\" x=\"%d\" width=\"2\" height=\"240\"><title>call %d: %s "
-                 "without</title>",
-                 2 * steps[i].column, steps[i].call, steps[i].held);
-        CHECK(page && strstr(page, want));
-    }
+        int column;
+        double held;
+    } steps[] = {{0, 1000},   {119, 1000}, {120, 5000}, {239, 5000}, {240, 6000}, {299, 6000},
+                 {300, 8000}, {359, 8000}, {360, 8000}, {361, 7000}, {420, 7000}, {479, 2000}};
+    CHECK_INT(cs_json_whole_at(timeline, "calls", -1), 3);
+    CHECK(!cs_json_at(timeline, "with"));
+    CHECK_INT(cJSON_GetArraySize(held), 480);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        CHECK(cJSON_GetNumberValue(cJSON_GetArrayItem(held, steps[i].column)) == steps[i].held);
+    cJSON_Delete(data);
+    cJSON_Delete(answer);
     free(page);
     cs_sim_outcome_free(&pair.run[CS_WITHOUT].outcome);
 }

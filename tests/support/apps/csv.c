@@ -6,22 +6,78 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char HEADER[] = "model,layer,dir,n,c,d,h,w,k,kd,kh,kw,sd,sh,sw,pd,ph,pw,groups,dtype";
+/* Reads numbers with x between them. Returns how many; 0: the text is anything else. */
+static int parse_numbers(const char *text, int64_t *numbers, int most)
+{
+    for (int count = 0; count < most;) {
+        char *end;
+        numbers[count++] = strtoll(text, &end, 10);
+        if (end == text || (*end != 'x' && *end != '\0'))
+            return 0;
+        if (*end == '\0')
+            return count;
+        text = end + 1;
+    }
+    return 0;
+}
+
+/* Reads one number for all spatial axes, or one for each, of which there are `axes`. */
+static bool parse_window(const char *text, int axes, int64_t to[3])
+{
+    int64_t numbers[3];
+    const int count = parse_numbers(text, numbers, 3);
+    for (int i = 0; i < axes; i++)
+        to[3 - axes + i] = numbers[count == 1 ? 0 : i];
+    return count == 1 || count == axes;
+}
+
+static bool parse_word(const char *word, int axes, struct csv_layer *l)
+{
+    switch (*word) {
+    case 'k':
+        return parse_window(word + 1, axes, l->kernel);
+    case 's':
+        return parse_window(word + 1, axes, l->stride);
+    case 'p':
+        return parse_window(word + 1, axes, l->padding);
+    case 'g':
+        return parse_numbers(word + 1, &l->groups, 1) == 1;
+    case 'd':
+    case 'w': /* dgrad, wgrad: the program's option sets the direction */
+        snprintf(l->dir, sizeof l->dir, "%s", word);
+        return strcmp(word + 1, "grad") == 0;
+    default:
+        return dtype_parse(word, &l->type);
+    }
+}
+
+/* Reads the convolution, as "1x512x64x64 -> 512 k3x3 s1 p1 f16". */
+static bool parse_shape(char *text, struct csv_layer *l)
+{
+    char *rest, *word = strtok_r(text, " ", &rest);
+    int64_t x[5];
+    const int dims = word ? parse_numbers(word, x, 5) : 0, axes = dims - 2;
+    word = dims >= 3 ? strtok_r(NULL, " ", &rest) : NULL;
+    word = word && strcmp(word, "->") == 0 ? strtok_r(NULL, " ", &rest) : NULL;
+    if (!word || parse_numbers(word, &l->k, 1) != 1)
+        return false;
+    l->n = x[0];
+    l->c = x[1];
+    l->d = axes == 3 ? x[2] : 1;
+    l->h = axes >= 2 ? x[dims - 2] : 1;
+    l->w = x[dims - 1];
+    while ((word = strtok_r(NULL, " ", &rest)))
+        if (!parse_word(word, axes, l))
+            return false;
+    return true;
+}
 
 static bool parse_line(const char *line, struct csv_layer *layer)
 {
-    struct csv_layer l = {.groups = 0};
-    char dtype[8];
-    char excess;
-    int fields =
-        sscanf(line,
-               "%47[^,],%47[^,],%7[^,],%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64
-               ",%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64
-               ",%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%7[a-z0-9]%c",
-               l.model, l.layer, l.dir, &l.n, &l.c, &l.d, &l.h, &l.w, &l.k, &l.kernel[0],
-               &l.kernel[1], &l.kernel[2], &l.stride[0], &l.stride[1], &l.stride[2], &l.padding[0],
-               &l.padding[1], &l.padding[2], &l.groups, dtype, &excess);
-    if (fields != 20 || !dtype_parse(dtype, &l.type))
+    struct csv_layer l = {.dir = "fwd", .kernel = {1, 1, 1}, .stride = {1, 1, 1}, .groups = 1};
+    char shape[96], excess;
+    if (sscanf(line, "%95[^,], %47[^,], %47[^,]%c", shape, l.layer, l.model, &excess) != 3 ||
+        !parse_shape(shape, &l))
         return false;
     *layer = l;
     return true;
@@ -44,12 +100,11 @@ static bool read_lines(FILE *file, const char *path, const char *model, struct c
     for (int number = 1; fgets(line, sizeof line, file) != NULL; number++) {
         struct csv_layer layer;
         line[strcspn(line, "\r\n")] = '\0';
-        bool good = number == 1 ? strcmp(line, HEADER) == 0 : parse_line(line, &layer);
-        if (!good) {
+        if (!parse_line(line, &layer)) {
             fprintf(stderr, "%s:%d: not understood: %s\n", path, number, line);
             return false;
         }
-        bool wanted = number > 1 && (model == NULL || strcmp(layer.model, model) == 0);
+        bool wanted = model == NULL || strcmp(layer.model, model) == 0;
         if (wanted && !append(layers, count, &layer))
             return false;
     }

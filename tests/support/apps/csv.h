@@ -1,4 +1,5 @@
-/* The list of convolution layers in tests/data/conv_layers.csv. */
+/* Lists of convolution layers, such as tests/data/conv_layers.csv: SHAPE, LAYER, MODEL in each
+ * line. */
 #ifndef CSV_H
 #define CSV_H
 

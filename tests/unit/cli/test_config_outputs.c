@@ -47,7 +47,7 @@ static void command_lines(void)
         {"config --program python3 --script main.py", 0, "workspace"},
         {"config --format json", 0, "\"workspace\""},
         {"config --check rules.ini", 1, "rules.ini:14: rule engine: tiles"},
-        {"config --check nowhere.ini", 1, "nowhere.ini"},
+        {"config --check nowhere.ini", 2, "nowhere.ini"},
         {"config --check /dev/null", 0, "/dev/null: ok"},
         {"config --format xml", 2, "--format"},
         {"config more", 2, "more"},

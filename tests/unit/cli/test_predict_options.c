@@ -7,7 +7,6 @@
 enum kind {
     TEXT, /* the value itself is kept */
     NUMBER,
-    FLAG,
     BYTES, /* an int64_t */
 };
 
@@ -18,7 +17,7 @@ static const struct {
     int64_t number;
 } row[] = {
 #define AT(member) offsetof(struct cs_predict_options, member)
-    {"--csv", "list", TEXT, AT(csv), 0},
+    {"--layers", "list", TEXT, AT(list), 0},
     {"--summary", "file", TEXT, AT(summary), 0},
     {"--device", "t4", TEXT, AT(device), 0},
     {"--devices", "folder", TEXT, AT(devices), 0},
@@ -30,7 +29,6 @@ static const struct {
     {"--layout", "nhwc", NUMBER, AT(layers.layout), CS_CHANNELS_LAST},
     {"--format", "json", NUMBER, AT(format), CS_FORMAT_JSON},
     {"--format", "csv", NUMBER, AT(format), CS_FORMAT_CSV},
-    {"--estimate", NULL, FLAG, AT(estimate), 0},
     {"--workspace", "5MiB", BYTES, AT(config.workspace), 5 << 20},
     {"--price", "7", BYTES, AT(config.price), 7000},
     {"--max-slowdown", "1.5", BYTES, AT(config.max_slowdown), 1500},
@@ -43,7 +41,7 @@ static int taken(const char *option, const char *value, struct cs_predict_option
     char *argv[8] = {"predict"};
     int argc = 1;
     const bool is_source =
-        option && (strcmp(option, "--csv") == 0 || strcmp(option, "--summary") == 0);
+        option && (strcmp(option, "--layers") == 0 || strcmp(option, "--summary") == 0);
     if (!is_source)
         argv[argc++] = "1x2x3x4 -> 5 k3x3";
     if (option)
@@ -60,21 +58,16 @@ static void each_option_sets_its_member(void)
         const char *at = (const char *)&options + row[i].at, *text;
         int number;
         int64_t bytes;
-        bool flag;
         memset(&options, 0x55, sizeof options);
         CHECK_INT(taken(row[i].option, row[i].value, &options), -1);
         memcpy(&text, at, sizeof text);
         memcpy(&number, at, sizeof number);
-        memcpy(&flag, at, sizeof flag);
         switch (row[i].kind) {
         case TEXT:
             CHECK_STR(text, row[i].value);
             break;
         case NUMBER:
             CHECK_INT(number, row[i].number);
-            break;
-        case FLAG:
-            CHECK_INT(flag, true);
             break;
         case BYTES:
             memcpy(&bytes, at, sizeof bytes);
@@ -93,9 +86,8 @@ static void omitted_options_have_defaults(void)
     CHECK(!options.layers.dtype && !options.layers.direction && !options.layers.layout);
     CHECK_STR(options.device, "h200");
     CHECK_STR(options.shape, "1x2x3x4 -> 5 k3x3");
-    CHECK(!options.csv && !options.summary && !options.devices && !options.cudnn);
+    CHECK(!options.list && !options.summary && !options.devices && !options.cudnn);
     CHECK(!options.file && !options.program && !options.script);
-    CHECK(!options.estimate);
     CHECK_INT(options.format, CS_FORMAT_TEXT);
     CHECK_INT(options.rules.count, 0);
 }

@@ -79,6 +79,15 @@ static int show_list(void *unused)
     return !cs_predict_print(&results);
 }
 
+/* Likewise, with the command's line if memory is short. */
+static int show_short(void *unused)
+{
+    const int status = show_list(unused);
+    if (status)
+        cs_cli_complain("predict: out of memory");
+    return status;
+}
+
 static void expect(const char *title, const char *phrase, bool there)
 {
     int status;
@@ -139,27 +148,40 @@ static void times_of_a_model_count_each_call(void)
     expect("34 / 24 at most", " 1.42", true);
 }
 
-/* Equal problems of a program are decided once: the second program's memory is its own. */
-static void equal_problems_are_decided_once(void)
+/* --- formats --- */
+
+static void fill_list(enum cs_format format)
 {
-    static const struct cs_rules none;
-    const struct cs_predictor predictor = {
-        .settings = {.rules = &none, .program = "", .policy = default_policy(), .most = INT64_MAX},
-        .estimate = true};
-    struct cs_prediction made[5];
-    char error[200];
     begin();
-    for (int i = 0; i < 5; i++)
-        add(i % 3 ? "other" : "m", "one");
-    for (int i = 0; i < 5; i++)
-        layer[i].problem = layer[0].problem;
-    layer[2].problem.direction = CS_BACKWARD_DATA;
-    layer[2].problem.tensor[CS_X].written = true;
-    layer[2].problem.tensor[CS_Y].written = false;
-    CHECK(cs_predict(&predictor, &layers, made, error, sizeof error));
-    CHECK_INT(memcmp(&made[3], &made[0], sizeof *made), 0);
-    CHECK_INT(memcmp(&made[4], &made[1], sizeof *made), 0);
-    CHECK_INT(made[2].status, CS_OK);
+    options.format = format;
+    add_tiled("b", "wide", 2, true);
+    add("a", "quoted, \"so\"");
+    layer[1].problem.direction = CS_BACKWARD_FILTER;
+    add_unanswered("b", "none");
+}
+
+static void every_format(void)
+{
+    begin();
+    options.shape = "given";
+    add_tiled("", "convolution", 2, false);
+    golden_add("one convolution", show_list, NULL);
+    fill_list(CS_FORMAT_TEXT);
+    golden_add("a list as text", show_list, NULL);
+    fill_list(CS_FORMAT_CSV);
+    golden_add("a list as CSV", show_list, NULL);
+    fill_list(CS_FORMAT_JSON);
+    golden_add("a list as JSON", show_list, NULL);
+    golden_check(".", "predict.txt");
+}
+
+static void memory_that_runs_short(void)
+{
+    static const enum cs_format formats[] = {CS_FORMAT_TEXT, CS_FORMAT_CSV, CS_FORMAT_JSON};
+    for (int i = 0; i < 3; i++) {
+        fill_list(formats[i]);
+        golden_short_of_memory("a list", show_short, NULL);
+    }
 }
 
 int main(void)
@@ -168,6 +190,7 @@ int main(void)
     TEST(advice);
     TEST(sums_by_model);
     TEST(times_of_a_model_count_each_call);
-    TEST(equal_problems_are_decided_once);
+    TEST(every_format);
+    TEST(memory_that_runs_short);
     return REPORT();
 }

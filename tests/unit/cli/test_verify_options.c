@@ -10,10 +10,10 @@ static void refusals(void)
         {"verify --memory lots", 2, "a size such as 8GiB"},
         {"verify --iterations 0", 2, "--iterations"},
         {"verify --workspace lots", 2, "--workspace"},
-        {"verify --csv a.csv --summary b.json", 2, "one of them"},
+        {"verify --layers a.csv --summary b.json", 2, "one of them"},
         {"verify -- true", 2, "run --summary json:FILE"},
         {"verify --repeats 0", 2, "--repeats"},
-        {"verify --once --csv nowhere.csv", 2, "nowhere.csv"},
+        {"verify --once --layers nowhere.csv", 2, "nowhere.csv"},
         {"verify --out README.md", 2, "is no output of 'convshim verify'"},
         {"verify --help", 0, "--threshold"},
     };

@@ -1,9 +1,11 @@
 /* The heuristics' list for a device that is only described, and a framework's choice from it. */
 #include "cudnn/standalone/engine_list.h"
 
+#include "cli/layers/plan_layers.h"
 #include "cudnn/plan/execution_plan.h"
 #include "cudnn/standalone/standalone.h"
 #include "heap.h"
+#include "policies.h"
 #include "recorded_cudnn.h"
 #include "sample_problem.h"
 
@@ -208,6 +210,38 @@ static void without_memory(void)
 #endif
 }
 
+/* `convshim predict` decides equal problems of a program once. Those of another program are its
+ * own.
+ */
+static void equal_problems_are_decided_once(void)
+{
+    static const struct cs_rules none;
+    const struct cs_predictor predictor = {
+        .profile = "{\"deviceVer\":900}",
+        .settings = {.rules = &none, .program = "", .policy = default_policy(), .most = INT64_MAX}};
+    struct cs_layers layers = {.count = 0};
+    struct cs_prediction made[5];
+    char error[200];
+    recorded_start();
+    cudnn.offers[0] = 1;
+    cudnn.offer[0][0] = (struct offer){.engine.index = 5, .workspace = 100};
+    problem = rows(CS_FORWARD, 1);
+    for (int i = 0; i < 5; i++)
+        CHECK(cs_layers_add(&layers, i % 3 ? "other" : "m", "one", &problem));
+    layers.layer[2].problem = rows(CS_BACKWARD_DATA, 1);
+    CHECK(cs_predict(&predictor, &layers, made, error, sizeof error));
+    CHECK_INT(memcmp(&made[3], &made[0], sizeof *made), 0);
+    CHECK_INT(memcmp(&made[4], &made[1], sizeof *made), 0);
+    CHECK_INT(made[2].status, CS_OK);
+    CHECK_INT(made[0].offer.workspace, 100);
+    int queries = 0;
+    for (int i = 0; i < cudnn.made; i++)
+        queries += cudnn.descriptor[i].type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR;
+    CHECK_INT(queries, 3 * 2); /* mode A and the fallbacks */
+    CHECK_INT(cudnn.alive, 0);
+    cs_layers_fini(&layers);
+}
+
 int main(void)
 {
     heap_watch();
@@ -220,5 +254,6 @@ int main(void)
     TEST(the_first_offer_with_a_plan_is_chosen);
     TEST(the_next_offer_with_a_plan_is_chosen);
     TEST(without_memory);
+    TEST(equal_problems_are_decided_once);
     return REPORT();
 }

@@ -1,6 +1,5 @@
-/* One suite for every implementation of struct cs_vendor: cuDNN's execution plans, the estimate of
- * `convshim predict`, and the tests' own vendor. */
-#include "cli/layers/plan_layers.h"
+/* One suite for every implementation of struct cs_vendor: cuDNN's execution plans, and the tests'
+ * own vendor. */
 #include "cudnn/plan/execution_plan.h"
 #include "fake_vendor.h"
 #include "recorded_cudnn.h"
@@ -123,14 +122,6 @@ static void cudnn_conforms(void)
     cs_engine_choice_fini(&choice);
 }
 
-static void the_estimate_conforms(void)
-{
-    const struct cs_problem problem = rows(CS_FORWARD, 1);
-    struct cs_vendor planner = cs_estimate_vendor();
-    planner.ctx = (void *)(uintptr_t)&problem;
-    check_conforms(&planner, &problem, 0, 0);
-}
-
 static void the_tests_own_vendor_conforms(void)
 {
     const struct cs_problem problem = rows(CS_FORWARD, 1);
@@ -143,7 +134,6 @@ static void the_tests_own_vendor_conforms(void)
 int main(void)
 {
     TEST(cudnn_conforms);
-    TEST(the_estimate_conforms);
     TEST(the_tests_own_vendor_conforms);
     return REPORT();
 }

@@ -1,6 +1,5 @@
-/* Estimates the workspace of a convolution if no cuDNN is installed: converted and padded copies of
- * its tensors. */
-#include "cli/layers/plan_layers.h"
+/* A rule of thumb for the workspace that cuDNN requires: converted and padded copies of tensors. */
+#include "cli/config/estimate.h"
 
 #include "base/checked.h"
 
@@ -41,38 +40,4 @@ int64_t cs_estimate_workspace(const struct cs_problem *problem)
         if (!copy_bytes(problem, (enum cs_operand)i, &bytes) || !cs_add(sum, bytes, &sum))
             return INT64_MAX;
     return sum;
-}
-
-static int execution_plan; /* something to point at */
-
-static enum cs_status build_plan(void *ctx, const struct cs_problem *problem,
-                                 enum cs_relaxation relaxation, void **execution_plan_p,
-                                 int64_t *workspace_p)
-{
-    (void)ctx;
-    if (relaxation != CS_SAME_KNOBS)
-        return CS_REFUSED;
-    *execution_plan_p = &execution_plan;
-    *workspace_p = cs_estimate_workspace(problem);
-    return CS_OK;
-}
-
-static enum cs_status build_fallback(void *ctx, int64_t limit, void **execution_plan_p,
-                                     int64_t *workspace_p)
-{
-    (void)ctx, (void)limit;
-    *execution_plan_p = &execution_plan;
-    *workspace_p = 0;
-    return CS_OK;
-}
-
-static void destroy_plan(void *opaque)
-{
-    (void)opaque;
-}
-
-struct cs_vendor cs_estimate_vendor(void)
-{
-    return (struct cs_vendor){
-        .rigid = true, .build = build_plan, .fallback = build_fallback, .destroy = destroy_plan};
 }
