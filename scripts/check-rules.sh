@@ -460,7 +460,9 @@ subjects_are_imperative()
 # An empty file has no reader, except the marker py.typed of Python packages with types.
 no_empty_file()
 {
-    git ls-files -z --cached --others --exclude-standard ':!py.typed' ':!*/py.typed' | xargs -0 -r sh -c 'for f; do [ ! -f "$f" ] || [ -L "$f" ] || [ -s "$f" ] || echo "$f is empty"; done' sh
+    git ls-files -z --cached --others --exclude-standard ':!py.typed' ':!*/py.typed' | while IFS= read -r -d '' file; do
+        [ ! -f "$file" ] || [ -L "$file" ] || [ -s "$file" ] || echo "$file is empty"
+    done
 }
 
 # A path that exists only on one machine fails on every other.

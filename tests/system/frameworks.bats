@@ -205,8 +205,7 @@ free, total = torch.cuda.mem_get_info()
 stats = torch.cuda.memory_stats()
 assert free + stats["reserved_bytes.all.current"] - stats["active_bytes.all.current"] <= total
 END_PROGRAM
-    export PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync
-    "$BUILD/convshim" simulate --device rtx4060 --format json -- "$PYTHON" program.py >first.json 2>err || fail "$(<err)"
+    PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync "$BUILD/convshim" simulate --device rtx4060 --format json -- "$PYTHON" program.py >first.json 2>err || fail "$(<err)"
     "$PYTHON" - first.json <<'END_PROGRAM' || fail "$(<first.json)"
 import json, sys
 runs = json.load(open(sys.argv[1]))
@@ -214,7 +213,7 @@ for run in runs["without"], runs["with"]:
     assert run["status"] == 0 and run["allocated_peak"] <= run["reserved_peak"] <= run["device_peak"]
 assert any(part["what"] == "workspace" for part in runs["without"]["peak"])
 END_PROGRAM
-    "$BUILD/convshim" simulate --device rtx4060 --baseline first.json -- "$PYTHON" program.py >second 2>err || fail "$(<err)"
+    PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync "$BUILD/convshim" simulate --device rtx4060 --baseline first.json -- "$PYTHON" program.py >second 2>err || fail "$(<err)"
     expect_line second 'No peak has grown by more than 1 %'
 }
 
@@ -314,8 +313,7 @@ for _ in range(3):
 torch.cuda.synchronize()
 print(tuple(y.shape), torch.cuda.mem_get_info()[0] < torch.cuda.mem_get_info()[1])
 END_PROGRAM
-    export PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync
-    simulate program.py
+    PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync simulate program.py
     expect_line program.out '^\(1, 16, 256, 256\) True$'
 }
 
