@@ -251,7 +251,7 @@ static inline cudnnStatus_t recorded_get(const cudnnBackendDescriptor_t descript
     cudnnStatus_t status = recorded_call();
     const struct recorded *from = recorded_at(descriptor);
     const struct offer *offer = offer_of(from);
-    int64_t unused, bytes;
+    int64_t unused = 0, bytes;
     int kind;
     (void)type;
     count_p = count_p ? count_p : &unused;
