@@ -342,12 +342,17 @@ struct cs_outcome cs_flow_try(struct cs *cs, const struct cs_verdict *verdict,
                 : cs_exec_fallback(gpu);
 }
 
-/* Counts a call by its outcome, and returns the vendor's status. `tiles`: those that ran. */
+/* Counts a call by its outcome, and returns the vendor's status. `tiles`: those that ran. NULL: the
+ * call ran untiled. */
 static int count_outcome(struct cs *cs, const struct cs_verdict *verdict,
                          const struct cs_rewrite *tiles, struct cs_outcome outcome)
 {
     switch (outcome.ran) {
     case CS_RAN_TILES:
+        if (!tiles) {
+            cs_flow_pass(cs, verdict, CS_REASON_ROOM);
+            break;
+        }
         cs_account_added(&cs->account, tiles->added_ns, tiles->added_most_ns);
         cs_account_tiled(&cs->account, &verdict->site, outcome.launches, outcome.lanes);
         break;
@@ -388,10 +393,6 @@ int cs_flow_run_best(struct cs *cs, const struct cs_verdict *verdict, const stru
                                      .most = verdict->most};
     if (!has_ways(cs, verdict, call) || !cs_ways_run(cs, &what, maker, &tiles, &outcome))
         return cs_flow_run(cs, verdict, gpu, call);
-    if (!tiles && outcome.vendor == 0) {
-        cs_flow_pass(cs, verdict, CS_REASON_ROOM);
-        return outcome.vendor;
-    }
     return count_outcome(cs, verdict, tiles, outcome);
 }
 

@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct bytes bytes = {data, size};
     int64_t word[WORDS], length, reported = 0;
-    unsigned char out[ROOM];
+    unsigned char out[ROOM] = {0};
     int words = words_of(&bytes, word);
     bool changed = bytes.left > 0;
     words = change_words(&bytes, word, words);

@@ -504,7 +504,7 @@ static void test_driver_graph(void)
     DRIVER(cuGraphExecDestroy);
     CUgraph graph = NULL;
     CUgraphExec exec = NULL;
-    CUgraphNode node;
+    CUgraphNode node = NULL;
     CUDA_KERNEL_NODE_PARAMS params = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1};
     params.blockDimX = params.blockDimY = params.blockDimZ = 1;
     params.func = (CUfunction)(void *)&plain_stub;

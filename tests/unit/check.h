@@ -56,6 +56,7 @@ __attribute__((unused)) static bool check_fails(int line)
             printf("# %s:%d: %s is \"%s\", not \"%s\"\n", __FILE__, __LINE__, #got, got_, want_);  \
     } while (0)
 
+/* NOLINTBEGIN(bugprone-signal-handler): the process ends here in any case */
 __attribute__((unused)) static void check_crashed(int number)
 {
     void *frame[32];
@@ -69,6 +70,7 @@ __attribute__((unused)) static void check_crashed(int number)
     }
     raise(number);
 }
+/* NOLINTEND(bugprone-signal-handler) */
 
 /* Sanitizers print better reports of crashes. */
 __attribute__((unused)) static bool check_begins(const char *test)

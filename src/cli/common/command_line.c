@@ -250,6 +250,7 @@ static bool take_option(const struct cs_cli_command *command, int index, const c
                         cs_cli_take_fn *take, void *to)
 {
     const struct cs_cli_option *option = &command->option[index];
+    const char *text = value ? value : ""; /* flags have none */
     void *member = (char *)to + option->at;
     switch (option->kind) {
     case CS_CLI_TAKEN:
@@ -260,15 +261,15 @@ static bool take_option(const struct cs_cli_command *command, int index, const c
     case CS_CLI_SETS_FLAG:
         return *(bool *)member = true;
     case CS_CLI_READS_SIZE:
-        return cs_cli_take_size(command, index, value, "a size such as 8GiB", member);
+        return cs_cli_take_size(command, index, text, "a size such as 8GiB", member);
     case CS_CLI_READS_NUMBER:
-        return read_number(command, index, value, option->least, option->most, member);
+        return read_number(command, index, text, option->least, option->most, member);
     case CS_CLI_READS_PERCENT:
-        return read_percent(command, index, value, option->most, member);
+        return read_percent(command, index, text, option->most, member);
     case CS_CLI_READS_FORMAT:
-        return read_format(command, index, value, member);
+        return read_format(command, index, text, member);
     case CS_CLI_SETS_LIBRARY:
-        return keep_setting(command, index, value, member);
+        return keep_setting(command, index, text, member);
     }
     return false;
 }

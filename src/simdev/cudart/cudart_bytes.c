@@ -236,7 +236,7 @@ static unsigned char byte_at(uint64_t pattern, uintptr_t address)
 /* The pattern of a value of 1, 2, 4 or 8 bytes that is repeated from an address. */
 static uint64_t pattern_from(const void *value, unsigned element, uintptr_t address)
 {
-    unsigned char byte[sizeof(uint64_t)];
+    unsigned char byte[sizeof(uint64_t)] = {0};
     uint64_t pattern;
     for (unsigned i = 0; i < sizeof byte; i++)
         byte[(address + i) % sizeof byte] = ((const unsigned char *)value)[i % element];

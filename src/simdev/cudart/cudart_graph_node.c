@@ -167,7 +167,7 @@ cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node,
 
 cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *out)
 {
-    struct simdev_graph_memory memory;
+    struct simdev_graph_memory memory = {0};
     if (!out)
         return simdev_leave(cudaErrorInvalidValue);
     const cudaError_t error = memory_of(__func__, node, cudaGraphNodeTypeMemFree, &memory);

@@ -34,7 +34,7 @@ static cudaError_t allocation_of(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *p
 {
     struct cudaMemAllocNodeParams own;
     const cudaError_t error = cudaGraphMemAllocNodeGetParams(node, params ? &own : NULL);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess && params)
         *params = (CUDA_MEM_ALLOC_NODE_PARAMS){
             .poolProps = {.allocType = (CUmemAllocationType)own.poolProps.allocType,
                           .location = {.type = (CUmemLocationType)own.poolProps.location.type,

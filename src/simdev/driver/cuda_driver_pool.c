@@ -117,7 +117,7 @@ static cudaError_t get_access(CUmemAccess_flags *flags, CUmemoryPool pool,
         place = location_of(*location);
     const cudaError_t error =
         cudaMemPoolGetAccess(flags ? &own : NULL, pool, location ? &place : NULL);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess && flags)
         *flags = (CUmemAccess_flags)own;
     return error;
 }

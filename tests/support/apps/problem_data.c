@@ -245,7 +245,7 @@ void problem_reference(const struct conv_problem *problem, const struct problem_
 {
     const struct tensor *tensor = conv_result(problem);
     int64_t at[CLIENT_MAX_DIMS] = {0};
-    double *elements = malloc((size_t)tensor_elements(tensor) * sizeof *elements), *next = elements;
+    double *elements = calloc((size_t)tensor_elements(tensor), sizeof *elements), *next = elements;
     if (elements == NULL)
         abort();
     problem_reference_double(problem, data, result, elements);
