@@ -5,6 +5,7 @@
 #ifndef PLAN_RUN_H
 #define PLAN_RUN_H
 
+#include "host_copy.h"
 #include "plan_terms.h"
 
 enum {
@@ -100,26 +101,6 @@ static inline void host_convolve(const struct cs_problem *problem, char *const b
             uint32_t old = t == (int)result && problem->beta != 0 ? host_get(place, size) : 0;
             host_put(place, size, sum[i] + old + (t == (int)result ? 0 : further));
         }
-    }
-}
-
-/* Copies as a device does, with only the operations that devices have. */
-static inline void host_copy(const struct cs_copy *copy, char *view, char *packed, bool in)
-{
-    CHECK(copy->times >= 1 && copy->times <= CS_COPY_TIMES && copy->width <= CS_COPY_PITCH);
-    for (int side = 0; side < CS_COPY_SIDES; side++) {
-        CHECK(copy->height == 1 ||
-              (copy->pitch[side] >= copy->width && copy->pitch[side] <= CS_COPY_PITCH));
-        CHECK(copy->depth == 1 || (copy->slice[side] % copy->pitch[side] == 0 &&
-                                   copy->slice[side] / copy->pitch[side] >= copy->height));
-    }
-    for (int64_t i = 0; i < copy->times * copy->depth * copy->height; i++) {
-        int64_t row = i % copy->height, plane = i / copy->height % copy->depth;
-        int64_t box = i / copy->height / copy->depth, at[CS_COPY_SIDES];
-        for (int side = 0; side < CS_COPY_SIDES; side++)
-            at[side] = row * copy->pitch[side] + plane * copy->slice[side] + box * copy->step[side];
-        char *outside = view + at[CS_COPY_VIEW], *inside = packed + at[CS_COPY_PACKED];
-        memcpy(in ? inside : outside, in ? outside : inside, (size_t)copy->width);
     }
 }
 

@@ -288,6 +288,11 @@ int simdev_device_count(void)
     return device.count;
 }
 
+cudaError_t simdev_check_device(int number)
+{
+    return number >= 0 && number < device.count ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
 const char *simdev_device_name(void)
 {
     return device.text ? cJSON_GetObjectItemCaseSensitive(device.profile, "deviceName")->valuestring

@@ -221,9 +221,18 @@ void simdev_graph_memory_reset(int device)
 
 /* --- calls --- */
 
-static cudaError_t check_device(int device)
+/* Adds a node with this work, which it owns, unless `error` is one. Leaves the call with the status.
+ */
+static cudaError_t add_node(cudaError_t error, cudaGraphNode_t *node, cudaGraph_t graph,
+                            const cudaGraphNode_t *dependencies, size_t count_of_nodes,
+                            struct simdev_work *work)
 {
-    return device >= 0 && device < simdev_device_count() ? cudaSuccess : cudaErrorInvalidDevice;
+    if (error != cudaSuccess)
+        return simdev_leave(error);
+    error = simdev_graph_add_work(node, graph, dependencies, count_of_nodes, work);
+    if (error != cudaSuccess)
+        work->release(work->arg);
+    return simdev_leave(error);
 }
 
 cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t graph,
@@ -238,16 +247,11 @@ cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t graph,
     if (error == cudaSuccess && params->poolProps.location.type != cudaMemLocationTypeDevice)
         error = cudaErrorNotSupported;
     if (error == cudaSuccess)
-        error = check_device(params->poolProps.location.id);
+        error = simdev_check_device(params->poolProps.location.id);
     if (error == cudaSuccess)
         error = simdev_graph_memory_allocate(params->poolProps.location.id, params->bytesize, &work,
                                              &params->dptr);
-    if (error != cudaSuccess)
-        return simdev_leave(error);
-    error = simdev_graph_add_work(node, graph, dependencies, count_of_nodes, &work);
-    if (error != cudaSuccess)
-        work.release(work.arg);
-    return simdev_leave(error);
+    return add_node(error, node, graph, dependencies, count_of_nodes, &work);
 }
 
 cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph,
@@ -258,12 +262,7 @@ cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph,
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
         error = simdev_graph_memory_free(ptr, &work);
-    if (error != cudaSuccess)
-        return simdev_leave(error);
-    error = simdev_graph_add_work(node, graph, dependencies, count_of_nodes, &work);
-    if (error != cudaSuccess)
-        work.release(work.arg);
-    return simdev_leave(error);
+    return add_node(error, node, graph, dependencies, count_of_nodes, &work);
 }
 
 static uint64_t *number_of(int device, enum cudaGraphMemAttributeType attribute)
@@ -287,7 +286,7 @@ cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttribut
 {
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
-        error = check_device(device);
+        error = simdev_check_device(device);
     if (error == cudaSuccess && (!value || !number_of(device, attribute)))
         error = cudaErrorInvalidValue;
     if (error != cudaSuccess)
@@ -307,7 +306,7 @@ cudaError_t cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttribut
                                             attribute != cudaGraphMemAttrReservedMemHigh)))
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        error = check_device(device);
+        error = simdev_check_device(device);
     if (error != cudaSuccess)
         return simdev_leave(error);
     pthread_mutex_lock(&lock);
@@ -323,7 +322,7 @@ cudaError_t cudaDeviceGraphMemTrim(int device)
 {
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
-        error = check_device(device);
+        error = simdev_check_device(device);
     if (error != cudaSuccess)
         return simdev_leave(error);
     pthread_mutex_lock(&lock);

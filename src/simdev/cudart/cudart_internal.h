@@ -55,6 +55,9 @@ size_t simdev_device_capacity(void); /* of each device */
 /* Memory of each device that a process takes by its first use of it (SIMDEV_CONTEXT); 0: none. */
 size_t simdev_device_context(void);
 int simdev_device_count(void);
+
+/* Returns cudaErrorInvalidDevice if there is no device of this number. */
+cudaError_t simdev_check_device(int number);
 const char *simdev_device_name(void);
 /* Path of the profile, or "built-in". */
 const char *simdev_device_profile(void);

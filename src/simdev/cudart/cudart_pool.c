@@ -269,18 +269,13 @@ void simdev_pool_freed(const void *begin, const struct simdev_owner *owner, size
 
 /* --- pools --- */
 
-static cudaError_t check_device(int device)
-{
-    return device >= 0 && device < simdev_device_count() ? cudaSuccess : cudaErrorInvalidDevice;
-}
-
 static cudaError_t pool_of(const char *function, cudaMemPool_t *out, int device, bool is_default)
 {
     cudaError_t error = simdev_enter(function);
     if (error == cudaSuccess && !out)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        error = check_device(device);
+        error = simdev_check_device(device);
     if (error != cudaSuccess)
         return simdev_leave(error);
     pthread_mutex_lock(&lock);
@@ -303,7 +298,7 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
 {
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
-        error = check_device(device);
+        error = simdev_check_device(device);
     pthread_mutex_lock(&lock);
     if (error == cudaSuccess && (!is_known(pool) || pool->device != device))
         error = cudaErrorInvalidValue;
@@ -345,7 +340,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *out, const struct cudaMemPoolProps 
     if (error == cudaSuccess && props->location.type != cudaMemLocationTypeDevice)
         error = cudaErrorNotSupported; /* pools of the host's memory */
     if (error == cudaSuccess)
-        error = check_device(props->location.id);
+        error = simdev_check_device(props->location.id);
     if (error != cudaSuccess)
         return simdev_leave(error);
     pthread_mutex_lock(&lock);
@@ -477,7 +472,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessD
     pthread_mutex_unlock(&lock);
     for (size_t i = 0; error == cudaSuccess && i < count; i++)
         error = access[i].location.type == cudaMemLocationTypeDevice
-                    ? check_device(access[i].location.id)
+                    ? simdev_check_device(access[i].location.id)
                     : cudaErrorInvalidValue;
     return simdev_leave(error);
 }

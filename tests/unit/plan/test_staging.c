@@ -1,7 +1,6 @@
 /* Staged tensors on the host: a copy in gives the view, element by element; a copy out changes the
  * view alone. */
-#include "check.h"
-#include "convshim/plan.h"
+#include "host_copy.h"
 #include "sample_problem.h"
 #include <stdlib.h>
 
@@ -31,26 +30,6 @@ static int64_t elements_of(const struct cs_tensor *tensor)
     return elements;
 }
 
-/* Copies as a device does, with only the operations that devices have. */
-static void copy_on_host(const struct cs_copy *copy, char *view, char *packed, bool in)
-{
-    CHECK(copy->times >= 1 && copy->times <= CS_COPY_TIMES && copy->width <= CS_COPY_PITCH);
-    for (int side = 0; side < CS_COPY_SIDES; side++) {
-        CHECK(copy->height == 1 ||
-              (copy->pitch[side] >= copy->width && copy->pitch[side] <= CS_COPY_PITCH));
-        CHECK(copy->depth == 1 || (copy->slice[side] % copy->pitch[side] == 0 &&
-                                   copy->slice[side] / copy->pitch[side] >= copy->height));
-    }
-    for (int64_t i = 0; i < copy->times * copy->depth * copy->height; i++) {
-        int64_t row = i % copy->height, plane = i / copy->height % copy->depth;
-        int64_t box = i / copy->height / copy->depth, at[CS_COPY_SIDES];
-        for (int side = 0; side < CS_COPY_SIDES; side++)
-            at[side] = row * copy->pitch[side] + plane * copy->slice[side] + box * copy->step[side];
-        char *outside = view + at[CS_COPY_VIEW], *inside = packed + at[CS_COPY_PACKED];
-        memcpy(in ? inside : outside, in ? outside : inside, (size_t)copy->width);
-    }
-}
-
 static void fill(char *bytes, int64_t count, unsigned seed)
 {
     for (int64_t i = 0; i < count; i++)
@@ -67,7 +46,7 @@ static int64_t wrong_bytes(const struct cs_tensor *untiled, const struct cs_tens
     CHECK_INT(cs_problem_tensor_bytes(packed, &bytes), CS_OK);
     fill(before, span, 1);
     memset(tile, 'e', sizeof tile);
-    copy_on_host(copy, before + offset, tile + EDGE, true);
+    host_copy(copy, before + offset, tile + EDGE, true);
     for (int64_t i = 0; i < elements_of(packed); i++)
         wrong += memcmp(before + offset + element_at(packed, untiled->strides, i),
                         tile + EDGE + element_at(packed, packed->strides, i), (size_t)size) != 0;
@@ -75,7 +54,7 @@ static int64_t wrong_bytes(const struct cs_tensor *untiled, const struct cs_tens
         wrong += tile[i] != 'e' || tile[EDGE + bytes + i] != 'e';
     fill(tile + EDGE, bytes, 12345);
     memcpy(after, before, (size_t)span);
-    copy_on_host(copy, after + offset, tile + EDGE, false);
+    host_copy(copy, after + offset, tile + EDGE, false);
     for (int64_t i = 0; i < elements_of(packed); i++)
         memcpy(before + offset + element_at(packed, untiled->strides, i),
                tile + EDGE + element_at(packed, packed->strides, i), (size_t)size);
