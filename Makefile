@@ -228,9 +228,9 @@ $(B)/obj/gen/driver_rest.o: INCLUDES := $(SIMFLAGS)
 # libsimdev-standin.so, which the stand-ins for NVIDIA's other libraries call, and the program that writes stand-ins
 # from the names in installed libraries.
 $(call objects,$(simnvml) $(simcore) $(simtool)): INCLUDES := $(SIMFLAGS) -Isrc/simdev/libraries -I$(B)/gen -fvisibility=hidden
-$(B)/gen/standin_calls.h: src/simdev/libraries/calls.def Makefile
+$(B)/gen/standin_calls.h: src/simdev/libraries/standin_calls.def Makefile
 	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
-$(call objects,src/simdev/standins/rules.c): $(B)/gen/standin_calls.h
+$(call objects,src/simdev/standins/call_rules.c): $(B)/gen/standin_calls.h
 $(B)/simdev/standins: $(call objects,$(simtool))
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $^ -ldl
 # The loader's auditor, which runs before any sanitizer does.

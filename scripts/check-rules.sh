@@ -404,6 +404,12 @@ types_are_unique()
     sed -nE 's/^(src|include)[^:]*\.h:[0-9]+:(struct|enum|union) (cs_[a-z0-9_]+) *\{.*/\3/p' "$work/code" | sort | uniq -d
 }
 
+# A reader of "pool.c" in a message, or of a search result, opens the wrong one of two.
+file_names_are_unique()
+{
+    git ls-files 'src/*.[ch]' 'src/*.def' 'include/*' 'policies/*.c' | sed 's|.*/||' | sort | uniq -d
+}
+
 # A feature without a page is found by nobody.
 options_are_documented()
 {
@@ -494,6 +500,7 @@ check 'every part uses only the parts that it may use, without a circle' arrows_
 check 'tests use the product through its headers' tests_use_headers
 check 'no two exported functions share a name' names_are_unique
 check 'no two headers define a type of one name' types_are_unique
+check 'no two sources have the same file name' file_names_are_unique
 check 'the planner, the decisions and the policies are pure' planner_is_pure
 check 'libconvshim.so needs no NVIDIA library (as in sglang 36643)' no_nvidia_needed
 check 'libconvshim.so exports the lists of entries.def and api.def, not dlopen (as in memray 212, VirtualGL 107)' exports_are_entries

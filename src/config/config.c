@@ -2,7 +2,7 @@
 #include "config/config.h"
 
 #include "config/ini.h"
-#include "config/variables.h"
+#include "config/option_variables.h"
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>

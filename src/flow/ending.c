@@ -10,7 +10,7 @@
 #include "base/version.h"
 #include "config/option.h"
 #include "config/option_text.h"
-#include "config/program.h"
+#include "config/running_program.h"
 #include "config/session.h"
 #include "decide/decide.h"
 #include "level/level.h"

@@ -5,7 +5,7 @@
 #include "base/nest.h"
 #include "base/stack.h"
 #include "flow/ending.h"
-#include "intercept/cudnn_host.h"
+#include "intercept/flow_host.h"
 #include "intercept/loader/caller.h"
 #include <pthread.h>
 

@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "cudnn/bind/driver.h"
-#include "level/pool.h"
+#include "level/driver_pool.h"
 
 static struct cs_level_pools pools;
 

@@ -11,8 +11,8 @@
 #include "base/stack.h"
 #include "cudnn/bind/find_dlsym.h"
 #include "flow/ending.h"
-#include "intercept/cudnn_host.h"
 #include "intercept/entry/entry.h"
+#include "intercept/flow_host.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

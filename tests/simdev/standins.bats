@@ -61,7 +61,7 @@ setup_file()
     [ "$(python3 -c 'import json; print(json.load(open("report.json"))["not_executed"]["calls"]["most"]["cublasSgemm_v2"])')" = 2 ]
 }
 
-@test "a function without a row in calls.def: listed, and passes or fails as SIMDEV_MISSING requires" {
+@test "a function without a row in standin_calls.def: listed, and passes or fails as SIMDEV_MISSING requires" {
     installed cublas libcublas.so.13 cublasNobodyKnows
     "$SIMDEV_DIR/standins" --out made libcublas.so.13
     client 'void *l = dlopen("made/libcublas.so.13", RTLD_NOW); GET(l, cublasNobodyKnows) printf("%d\n", (int)cublasNobodyKnows(0));'
@@ -97,7 +97,7 @@ setup_file()
     accounted ./client
 }
 
-@test "calls.def: results are what the headers of NVIDIA's libraries declare" {
+@test "standin_calls.def: results are what the headers of NVIDIA's libraries declare" {
     local headers
     headers=$(sed -n 's/^CUDA_INC := //p' "$ROOT/build/config.mk")
     [ -r "$headers/nccl.h" ] || cannot_run "$headers has no nccl.h"
@@ -157,7 +157,7 @@ setup_file()
     [[ $output == *'libcublas.so.13: not a shared library'* ]]
     installed other libother.so.1 other_call
     run ! "$SIMDEV_DIR/standins" --out made libother.so.1
-    [[ $output == *'libother.so.1: calls.def has no rules for this library'* ]]
+    [[ $output == *'libother.so.1: standin_calls.def has no rules for this library'* ]]
     [ -z "$(ls made)" ]
 }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compares src/simdev/libraries/calls.def with the prototypes in NVIDIA's headers. Prints TAP, one point for each library; status 1 if one fails.
+"""Compares src/simdev/libraries/standin_calls.def with the prototypes in NVIDIA's headers. Prints TAP, one point for each library; status 1 if one fails.
 
     tests/sweeps/standin_calls.py FOLDER...
 
 FOLDER has headers (nccl.h, cublas_api.h, cusparse.h, cusolverDn.h, curand.h). Each library of which a header is there is compared. Each
-result that a line of calls.def writes (ARG:BYTES) must be a pointer of that function, to an object of that size that is not constant.
+result that a line of standin_calls.def writes (ARG:BYTES) must be a pointer of that function, to an object of that size that is not constant.
 """
 import fnmatch
 import os
@@ -21,7 +21,7 @@ BYTES = {"int": 4, "unsigned int": 4, "unsigned": 4, "float": 4, "uint32_t": 4, 
 def rules():
     """{library: [(kind, [(argument, bytes)], [pattern])]}"""
     found, library = {}, None
-    for line in open(os.path.join(ROOT, "src/simdev/libraries/calls.def"), encoding="utf-8"):
+    for line in open(os.path.join(ROOT, "src/simdev/libraries/standin_calls.def"), encoding="utf-8"):
         line = line.split("#", 1)[0].strip()
         if line.startswith("library "):
             library = line.split()[1]

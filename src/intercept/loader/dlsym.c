@@ -6,8 +6,8 @@
 #include "cudnn/bind/find_dlsym.h"
 #include "cudnn/bind/real.h"
 #include "flow/instance.h"
-#include "intercept/cudnn_host.h"
 #include "intercept/entry/entries.h"
+#include "intercept/flow_host.h"
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stddef.h>

@@ -221,7 +221,8 @@ void simdev_graph_memory_reset(int device)
 
 /* --- calls --- */
 
-/* Adds a node with this work, which it owns, unless `error` is one. Leaves the call with the status.
+/* Adds a node with this work, which it owns, unless `error` is one. Leaves the call with the
+ * status.
  */
 static cudaError_t add_node(cudaError_t error, cudaGraphNode_t *node, cudaGraph_t graph,
                             const cudaGraphNode_t *dependencies, size_t count_of_nodes,

@@ -1,5 +1,5 @@
-/* cuBLASLt functions that calls.def cannot describe: matrix layouts, whose attributes XLA reads
- * back, the heuristics with one result, and a matrix product. */
+/* cuBLASLt functions that standin_calls.def cannot describe: matrix layouts, whose attributes XLA
+ * reads back, the heuristics with one result, and a matrix product. */
 #include "standin.h"
 
 #include <stdlib.h>

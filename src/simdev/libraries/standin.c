@@ -15,7 +15,7 @@ enum {
 #else
     REGISTERS = 6,
 #endif
-    ARGUMENTS = 20,              /* that calls.def may speak of */
+    ARGUMENTS = 20,              /* that standin_calls.def may speak of */
     ESTIMATED_BYTES = 1 << 20,   /* estimate of a workspace whose real size only the library has */
     ESTIMATED_ELEMENTS = 1 << 16 /* the same for a number of elements */
 };

@@ -2,7 +2,7 @@
 #ifndef SIMDEV_SIMULATE_PAIR_H
 #define SIMDEV_SIMULATE_PAIR_H
 
-#include "simdev/simulate/run.h"
+#include "simdev/simulate/runs.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/read_file.h"
-#include "simdev/simulate/run.h"
+#include "simdev/simulate/runs.h"
 #include <cjson/cJSON.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Prepares a simulation: finds the simulated device, generates stand-ins for the program's other
  * libraries, and sets the environment of a process that runs on them. */
 #include "simdev/simulate/simulation.h"
-#include "simdev/simulate/run.h"
+#include "simdev/simulate/runs.h"
 #include "simdev/simulate/temporary_folder.h"
 
 #include "base/path.h"

@@ -21,7 +21,7 @@ static const char usage[] =
     "libcublas.so.13.\n"
     "A stand-in has the same soname, names and symbol versions. Its functions "
     "follow the rules in\n"
-    "src/simdev/libraries/calls.def, and compute no results. Only the names and "
+    "src/simdev/libraries/standin_calls.def, and compute no results. Only the names and "
     "the result of the\n"
     "version query are read from LIBRARY.\n\n"
     "  --out DIR      folder for the stand-ins; created if necessary\n"
@@ -111,7 +111,7 @@ static bool plan_functions(struct standin_plan *plan, const struct standin_insta
     struct standin_rules rules;
     short_name(plan->soname, library, sizeof library);
     if (!standin_rules_find(library, &rules))
-        return print_refusal(path, "calls.def has no rules for this library");
+        return print_refusal(path, "standin_calls.def has no rules for this library");
     for (size_t i = 0; i < installed->functions; i++) {
         struct standin_planned *to = &plan->function[plan->functions++];
         to->as = installed->function[i];

@@ -7,7 +7,7 @@
 #include "standin.h"
 #include <elf.h>
 
-/* --- installed.c: the exports of an installed library --- */
+/* --- read_library.c: the exports of an installed library --- */
 
 struct standin_export {
     const char *name;
@@ -30,7 +30,7 @@ bool standin_installed_open(struct standin_installed *installed, const char *pat
                             const char **why);
 void standin_installed_close(struct standin_installed *installed);
 
-/* --- rules.c: the rules of calls.def --- */
+/* --- call_rules.c: the rules of standin_calls.def --- */
 
 struct standin_rules {
     char library[32];
@@ -38,7 +38,7 @@ struct standin_rules {
     const char *lines; /* of this library, after its first line */
 };
 
-/* The rules for a library such as "cublas". False if calls.def has none. */
+/* The rules for a library such as "cublas". False if standin_calls.def has none. */
 bool standin_rules_find(const char *library, struct standin_rules *rules);
 /* The rule for a function. STANDIN_MISSING if no line matches. The caller owns the name. */
 struct standin_function standin_rules_function(const struct standin_rules *rules, const char *name);

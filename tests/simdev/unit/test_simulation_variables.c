@@ -2,7 +2,7 @@
  * by side, by the records of the run. */
 #include "golden.h"
 
-#include "simdev/simulate/run.h"
+#include "simdev/simulate/runs.h"
 #include <sys/stat.h>
 
 static char folder[] = "/tmp/convshim-variables-XXXXXX", root[PATH_MAX];

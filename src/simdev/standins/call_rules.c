@@ -1,4 +1,5 @@
-/* Reads calls.def, which is embedded in this program: the rule for each function of a stand-in. */
+/* Reads standin_calls.def, which is embedded in this program: the rule for each function of a
+ * stand-in. */
 #include "standins.h"
 
 #include <ctype.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 
 static const char calls[] =
-#include "standin_calls.h" /* made from libraries/calls.def */
+#include "standin_calls.h" /* made from libraries/standin_calls.def */
     ;
 
 enum {
@@ -65,7 +66,7 @@ static enum standin_kind kind_of(const char *word)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i], word) == 0)
             return (enum standin_kind)i;
-    fprintf(stderr, "standins: calls.def: unknown kind '%s'\n", word);
+    fprintf(stderr, "standins: standin_calls.def: unknown kind '%s'\n", word);
     return STANDIN_MISSING;
 }
 

@@ -6,8 +6,8 @@
  *
  * Pools are known by their handle. All functions are thread-safe and take no lock. Sizes are bytes.
  */
-#ifndef CS_LEVEL_POOL_H
-#define CS_LEVEL_POOL_H
+#ifndef CS_LEVEL_DRIVER_POOL_H
+#define CS_LEVEL_DRIVER_POOL_H
 
 #include "level/level.h"
 

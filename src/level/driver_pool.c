@@ -1,5 +1,5 @@
 /* Keeps the level of each pool of the CUDA driver. */
-#include "level/pool.h"
+#include "level/driver_pool.h"
 
 #include "base/checked.h"
 

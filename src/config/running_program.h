@@ -1,6 +1,6 @@
 /* Reads the command line of the running program, and finds the script in it. */
-#ifndef CS_CONFIG_PROGRAM_H
-#define CS_CONFIG_PROGRAM_H
+#ifndef CS_CONFIG_RUNNING_PROGRAM_H
+#define CS_CONFIG_RUNNING_PROGRAM_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Facts about the vendor's library and the process that the flow needs: see flow/host.h. */
-#ifndef CS_INTERCEPT_CUDNN_HOST_H
-#define CS_INTERCEPT_CUDNN_HOST_H
+#ifndef CS_INTERCEPT_FLOW_HOST_H
+#define CS_INTERCEPT_FLOW_HOST_H
 
 #include "flow/host.h"
 

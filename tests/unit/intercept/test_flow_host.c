@@ -1,5 +1,5 @@
 /* What the flow and the program hear about cuDNN and this library. */
-#include "intercept/cudnn_host.h"
+#include "intercept/flow_host.h"
 
 #include "convshim.h"
 #include "entry_fixture.h"

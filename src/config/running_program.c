@@ -1,5 +1,5 @@
 /* Reads the command line from /proc. */
-#include "config/program.h"
+#include "config/running_program.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Starts the runs of a simulation, waits for them, and prints their progress during the wait. */
-#include "simdev/simulate/run.h"
+#include "simdev/simulate/runs.h"
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/text.h"

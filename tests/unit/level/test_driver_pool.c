@@ -1,6 +1,6 @@
 /* The level of a pool: the room of a call, and doubts. */
 #include "check.h"
-#include "level/pool.h"
+#include "level/driver_pool.h"
 
 #define MIB ((int64_t)1 << 20)
 

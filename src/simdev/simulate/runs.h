@@ -1,6 +1,6 @@
 /* One run of a program, and the start of several. */
-#ifndef SIMDEV_SIMULATE_RUN_H
-#define SIMDEV_SIMULATE_RUN_H
+#ifndef SIMDEV_SIMULATE_RUNS_H
+#define SIMDEV_SIMULATE_RUNS_H
 
 #include "cli/common/device_files.h"
 #include "simdev/simulate/run_outcome.h"

@@ -1,7 +1,7 @@
 /* The environment variables whose names begin with CONVSHIM_: one for each option, and a few more.
  * Private to src/config. */
-#ifndef CS_CONFIG_VARIABLES_H
-#define CS_CONFIG_VARIABLES_H
+#ifndef CS_CONFIG_OPTION_VARIABLES_H
+#define CS_CONFIG_OPTION_VARIABLES_H
 
 #include "config/ini.h"
 
