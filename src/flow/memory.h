@@ -17,6 +17,11 @@ struct cs_memory {
      * bytes and what the device has free now. 0 if that is unknown. */
     int64_t (*card)(const struct cs_level_room *room);
 
+    /* Finds free memory behind the call's workspace, as cs_level_extend does. NULL: there is none
+     * in this allocator. */
+    bool (*extend)(const struct cs_level_room *room, const struct cs_level_call *call,
+                   struct cs_level_extension *extension_p);
+
     /* Takes scratch on a stream. CS_REFUSAL_NONE, or the reason why there is none. It must be given
      * back by the same thread, after the work in it was started on the stream. `may_grow`: the
      * allocator may get memory from the device for it. */

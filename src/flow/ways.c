@@ -32,8 +32,11 @@ struct deciding {
     const struct cs_way_maker *maker;
     const struct cs_memory *memory; /* that holds the call's tensors */
     struct cs_level_room room;
-    int64_t size;  /* option memory in bytes; 0: lowest */
-    int64_t bytes; /* scratch that may be taken */
+    struct cs_level_call asked; /* the call, as the level sees it */
+    int64_t size;               /* option memory in bytes; 0: lowest */
+    int64_t separate;           /* scratch that may be taken anywhere */
+    int64_t bytes;              /* the same, or the workspace with the free memory behind it */
+    struct cs_level_extension extension;
 };
 
 static int64_t rounded(int64_t bytes)
@@ -62,13 +65,37 @@ static int64_t limit_of(const struct deciding *d)
     return limit > 0 ? cs_min(d->call->most, limit) : d->call->most;
 }
 
-/* The scratch that may be taken. The program's allocated bytes stay below the most that it has had,
- * or below the size that the user grants. The allocator has a free block for it, or may grow up to
- * that size. */
+/* The bytes that the program may have more. Its allocated bytes stay below the most that it has
+ * had, or below the size that the user grants. */
 static int64_t room_of(const struct deciding *d)
 {
-    int64_t room = cs_max(d->room.high, d->size) - d->room.allocated;
-    return cs_min(cs_min(room, cs_max(d->room.block, growth_of(d))), limit_of(d));
+    return cs_max(d->room.high, d->size) - d->room.allocated;
+}
+
+/* The scratch that may be taken: the allocator has a free block for it, or may grow. */
+static int64_t separate_of(const struct deciding *d)
+{
+    return cs_min(cs_min(room_of(d), cs_max(d->room.block, growth_of(d))), limit_of(d));
+}
+
+/* The workspace with the free memory behind it, of which the program would have had a part anyway.
+ * 0: none. */
+static int64_t extended_of(struct deciding *d)
+{
+    struct cs_level_extension *extension = &d->extension;
+    if (!d->memory->extend || !d->memory->extend(&d->room, &d->asked, extension))
+        return 0;
+    int64_t more = cs_min(room_of(d), extension->after);
+    return more < extension->least ? 0 : cs_min(extension->block + more, limit_of(d));
+}
+
+/* Reads the scratch that may be taken. Searches for more only if the call needs it. */
+static void read_room(struct deciding *d)
+{
+    d->size = size_of(d);
+    d->separate = d->bytes = separate_of(d);
+    if (rounded(d->call->required) > d->separate)
+        cs_raise(&d->bytes, extended_of(d));
 }
 
 /* The reason why `bytes` do not fit. */
@@ -76,8 +103,7 @@ static enum cs_refusal lack_of(const struct deciding *d, int64_t bytes)
 {
     if (bytes > limit_of(d))
         return CS_REFUSAL_LIMIT;
-    return cs_max(d->room.high, d->size) - d->room.allocated < bytes ? CS_REFUSAL_PEAK
-                                                                     : CS_REFUSAL_BLOCK;
+    return room_of(d) < bytes ? CS_REFUSAL_PEAK : CS_REFUSAL_BLOCK;
 }
 
 static struct cs_rewrite *between_of(const struct deciding *d, int index)
@@ -269,18 +295,35 @@ static bool run_untiled(const struct deciding *d, const struct choice *choice, v
     return true;
 }
 
+/* Takes the memory of a choice: *memory_p is to be given back, *scratch_p is to be used. */
+static enum cs_refusal take(const struct deciding *d, int64_t bytes, void **memory_p,
+                            char **scratch_p)
+{
+    const struct cs_level_extension *extension = &d->extension;
+    const bool extends = rounded(bytes) > d->separate;
+    char *workspace = d->call->call->base.workspace;
+    int64_t more = extends ? cs_max(rounded(bytes) - extension->block, extension->least) : bytes;
+    enum cs_refusal refusal = d->memory->take(&d->room, d->call->call->stream, more,
+                                              !extends && rounded(bytes) <= growth_of(d), memory_p);
+    *scratch_p = extends ? workspace : *memory_p;
+    if (refusal != CS_REFUSAL_NONE || !extends || *memory_p == workspace + extension->block)
+        return refusal;
+    d->memory->give(&d->room, d->call->call->stream, *memory_p);
+    return CS_REFUSAL_BLOCK;
+}
+
 /* Takes scratch for the chosen way and runs it. Returns CS_REFUSAL_NONE if it was started. */
 static enum cs_refusal run_choice(const struct deciding *d, const struct choice *choice,
                                   struct cs_outcome *outcome_p)
 {
-    void *scratch = NULL;
-    enum cs_refusal refusal = d->memory->take(&d->room, d->call->call->stream, choice->bytes,
-                                              rounded(choice->bytes) <= growth_of(d), &scratch);
+    void *memory = NULL;
+    char *scratch;
+    enum cs_refusal refusal = take(d, choice->bytes, &memory, &scratch);
     if (refusal != CS_REFUSAL_NONE)
         return refusal;
     bool ran = choice->way == CS_WAY_UNTILED ? run_untiled(d, choice, scratch, outcome_p)
                                              : run_between(d, choice, scratch, outcome_p);
-    d->memory->give(&d->room, d->call->call->stream, scratch);
+    d->memory->give(&d->room, d->call->call->stream, memory);
     return ran ? CS_REFUSAL_NONE : CS_REFUSAL_FAILED;
 }
 
@@ -289,15 +332,15 @@ static enum cs_refusal look(struct deciding *d)
 {
     const struct cs_call *call = d->call->call;
     const struct cs_problem *problem = &d->call->planned->plan.problem;
-    const struct cs_level_call asking = {.workspace = call->base.workspace,
-                                         .output = call->base.tensor[cs_result(problem->direction)],
-                                         .provided = call->provided,
-                                         .required = d->call->required,
-                                         .stream = call->stream};
     enum cs_refusal refusal = CS_REFUSAL_UNKNOWN;
+    d->asked = (struct cs_level_call){.workspace = call->base.workspace,
+                                      .output = call->base.tensor[cs_result(problem->direction)],
+                                      .provided = call->provided,
+                                      .required = d->call->required,
+                                      .stream = call->stream};
     for (int i = 0; i < CS_HOST_MEMORIES && refusal == CS_REFUSAL_UNKNOWN; i++) {
         d->memory = d->cs->host->memory[i];
-        refusal = d->memory ? d->memory->ask(&asking, &d->room) : refusal;
+        refusal = d->memory ? d->memory->ask(&d->asked, &d->room) : refusal;
     }
     if (refusal != CS_REFUSAL_NONE || !d->room.first_stream)
         return refusal;
@@ -312,8 +355,7 @@ bool cs_ways_run(struct cs *cs, const struct cs_way_call *call, const struct cs_
     struct deciding d = {.cs = cs, .call = call, .maker = maker, .room = {.device = -1}};
     struct choice choice = planned_choice(look(&d));
     if (choice.why == CS_REFUSAL_NONE) {
-        d.size = size_of(&d);
-        d.bytes = room_of(&d);
+        read_room(&d);
         choice = call->planned->keeps_bits ? choose_fastest(&d) : choose_settled(&d);
     }
     atomic_fetch_add(&call->planned->calls, 1);

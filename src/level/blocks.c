@@ -1,6 +1,7 @@
 /* Derives the free blocks of PyTorch's allocator from its reports. */
 #include "level/blocks.h"
 
+#include "base/checked.h"
 #include "base/invariant.h"
 #include <string.h>
 
@@ -230,15 +231,34 @@ void cs_blocks_forget(struct cs_blocks *blocks)
     blocks->largest = 0;
 }
 
+static int64_t bytes_of(const struct cs_block_free *block)
+{
+    return (int64_t)(block->end - block->begin);
+}
+
+int64_t cs_blocks_after(const struct cs_blocks *blocks, uint64_t address, int64_t *least_p)
+{
+    const int at = first_after(blocks, address) - 1;
+    if (at < 0 || blocks->free[at].begin != address || is_edge(blocks, address))
+        return 0;
+    const int64_t bytes = bytes_of(&blocks->free[at]);
+    *least_p = 1;
+    for (int i = 0; i < blocks->free_blocks; i++) {
+        int64_t other = bytes_of(&blocks->free[i]);
+        if (other == bytes && i < at)
+            return 0; /* of equal blocks the allocator takes the first */
+        if (other < bytes)
+            cs_raise(least_p, other + 1);
+    }
+    return bytes;
+}
+
 int64_t cs_blocks_largest(struct cs_blocks *blocks)
 {
     if (blocks->largest >= 0)
         return blocks->largest;
-    uint64_t largest = 0;
-    for (int i = 0; i < blocks->free_blocks; i++) {
-        uint64_t bytes = blocks->free[i].end - blocks->free[i].begin;
-        largest = bytes > largest ? bytes : largest;
-    }
-    blocks->largest = (int64_t)largest;
+    blocks->largest = 0;
+    for (int i = 0; i < blocks->free_blocks; i++)
+        cs_raise(&blocks->largest, bytes_of(&blocks->free[i]));
     return blocks->largest;
 }

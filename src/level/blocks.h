@@ -55,6 +55,11 @@ void cs_blocks_forget(struct cs_blocks *blocks);
 /* Returns the bytes of the largest free block, 0 without one. */
 int64_t cs_blocks_largest(struct cs_blocks *blocks);
 
+/* Returns the bytes of the free block that begins at an address and belongs to the memory before
+ * it. 0: none. The allocator takes the smallest free block that is large enough. *least_p: from
+ * this size on a request gets that block. */
+int64_t cs_blocks_after(const struct cs_blocks *blocks, uint64_t address, int64_t *least_p);
+
 /* Returns the bytes of the block in use that begins at an address, 0 if none is known. */
 int64_t cs_blocks_live(const struct cs_blocks *blocks, uint64_t begin);
 

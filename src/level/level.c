@@ -183,6 +183,23 @@ enum cs_refusal cs_level_ask(struct cs_levels *levels, const struct cs_level_cal
     return refusal;
 }
 
+bool cs_level_extend(struct cs_levels *levels, int device, const struct cs_level_call *call,
+                     struct cs_level_extension *extension_p)
+{
+    struct cs_device_level *level = level_of(levels, device);
+    const uint64_t begin = (uint64_t)(uintptr_t)call->workspace;
+    struct cs_level_extension found = {.after = 0};
+    if (!level)
+        return false;
+    cs_lock(&level->lock);
+    found.block = cs_blocks_live(&level->blocks, begin);
+    if (found.block == rounded(call->provided))
+        found.after = cs_blocks_after(&level->blocks, begin + (uint64_t)found.block, &found.least);
+    cs_unlock(&level->lock);
+    *extension_p = found;
+    return found.after > 0;
+}
+
 bool cs_level_stream(struct cs_levels *levels, int device, const void *stream)
 {
     struct cs_device_level *level = level_of(levels, device);

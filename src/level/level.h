@@ -99,6 +99,18 @@ struct cs_level_room {
 enum cs_refusal cs_level_ask(struct cs_levels *levels, const struct cs_level_call *call,
                              struct cs_level_room *room_p);
 
+/* Free memory that directly follows a call's workspace. */
+struct cs_level_extension {
+    int64_t block; /* bytes of the workspace's block */
+    int64_t after; /* free bytes behind it */
+    int64_t least; /* a request of at least this size is expected to get them */
+};
+
+/* Finds the free memory behind the workspace of a call. False: none, or the workspace is not a
+ * whole block of the allocator, so that the program may use the rest of the block. */
+bool cs_level_extend(struct cs_levels *levels, int device, const struct cs_level_call *call,
+                     struct cs_level_extension *extension_p);
+
 /* Records a stream that runs convolutions of the device, outside of captures. False if there was
  * another one before: free memory may then belong to either. */
 bool cs_level_stream(struct cs_levels *levels, int device, const void *stream);

@@ -98,13 +98,20 @@ static inline int naive_grow(struct naive_allocator *a, int64_t bytes)
     return a->count - 1;
 }
 
-static inline struct naive_event naive_allocate(struct naive_allocator *a, int64_t bytes)
+/* The index of the free block that a request gets, < 0: none. */
+static inline int naive_best(const struct naive_allocator *a, int64_t bytes)
 {
     int best = -1;
     for (int i = 0; i < a->count; i++)
         if (!a->block[i].used && a->block[i].bytes >= bytes &&
             (best < 0 || a->block[i].bytes < a->block[best].bytes))
             best = i;
+    return best;
+}
+
+static inline struct naive_event naive_allocate(struct naive_allocator *a, int64_t bytes)
+{
+    int best = naive_best(a, bytes);
     if (best < 0)
         best = naive_grow(a, bytes);
     struct naive_block *block = &a->block[best];

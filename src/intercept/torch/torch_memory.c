@@ -107,10 +107,16 @@ static enum cs_refusal ask(const struct cs_level_call *call, struct cs_level_roo
     return cs_level_ask(&cs_levels, call, room_p);
 }
 
+static bool extend(const struct cs_level_room *room, const struct cs_level_call *call,
+                   struct cs_level_extension *extension_p)
+{
+    return cs_level_extend(&cs_levels, room->device, call, extension_p);
+}
+
 static bool note_stream(const struct cs_level_room *room, const void *stream)
 {
     return cs_level_stream(&cs_levels, room->device, stream);
 }
 
 const struct cs_memory cs_torch_memory = {
-    .ask = ask, .stream = note_stream, .card = card, .take = take, .give = give};
+    .ask = ask, .stream = note_stream, .card = card, .extend = extend, .take = take, .give = give};

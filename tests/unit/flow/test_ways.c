@@ -9,8 +9,9 @@
 
 /* The program's memory: `used` bytes now, after it had `high`, and one free block. The output of
  * the call begins at `output`. */
-static void *const scratch = (void *)((uintptr_t)9 << 40);
-static uint64_t base; /* of the addresses of blocks */
+static char *const scratch = (char *)((uintptr_t)9 << 40);
+static const void *expected; /* the memory of an untiled call */
+static uint64_t base;        /* of the addresses of blocks */
 
 /* What the allocator does, and what it was asked for. */
 static struct {
@@ -19,6 +20,7 @@ static struct {
     bool may_grow;
     int held, takes;
     int64_t card;
+    char *memory; /* that it hands out */
 } allocator;
 
 static enum cs_refusal fake_take(const struct cs_level_room *room, void *stream, int64_t bytes,
@@ -32,7 +34,7 @@ static enum cs_refusal fake_take(const struct cs_level_room *room, void *stream,
     allocator.may_grow = may_grow;
     allocator.held++;
     allocator.takes++;
-    *memory_p = scratch;
+    *memory_p = allocator.memory;
     return CS_REFUSAL_NONE;
 }
 
@@ -40,7 +42,7 @@ static void fake_give(const struct cs_level_room *room, void *stream, void *memo
 {
     (void)room;
     (void)stream;
-    CHECK(memory == scratch);
+    CHECK(memory == allocator.memory);
     allocator.held--;
 }
 
@@ -60,9 +62,16 @@ static bool fake_stream(const struct cs_level_room *room, const void *stream)
     return cs_level_stream(&cs_levels, room->device, stream);
 }
 
+static bool fake_extend(const struct cs_level_room *room, const struct cs_level_call *what,
+                        struct cs_level_extension *extension_p)
+{
+    return cs_level_extend(&cs_levels, room->device, what, extension_p);
+}
+
 static const struct cs_memory memory = {.ask = fake_ask,
                                         .stream = fake_stream,
                                         .card = fake_card,
+                                        .extend = fake_extend,
                                         .take = fake_take,
                                         .give = fake_give};
 static const struct cs_host host = {.memory = {&memory}};
@@ -119,13 +128,16 @@ static int gpu_fallback(void *ctx)
 static const struct cs_gpu gpu = {
     .bind = gpu_bind, .launch = gpu_launch, .release = gpu_release, .fallback = gpu_fallback};
 
+static struct cs_request request;
+
 static bool run_untiled(void *ctx, const struct cs_call *what, void *at, int64_t bytes,
                         int *status_p)
 {
     (void)ctx;
     (void)what;
-    CHECK(at == scratch);
-    CHECK_INT(bytes, allocator.taken);
+    CHECK(at == expected);
+    CHECK(expected != scratch || bytes == allocator.taken);
+    CHECK_INT(bytes, request.required);
     *status_p = 0;
     ran.untiled += !ran.refuses;
     return !ran.refuses;
@@ -136,8 +148,6 @@ static void use_tiles(void *ctx, const struct cs_rewrite *tiles)
     (void)ctx;
     ran.use = tiles;
 }
-
-static struct cs_request request;
 
 static struct cs_rewrite *build_tiles(void *ctx, struct cs *cs, int64_t limit)
 {
@@ -164,6 +174,7 @@ static void begin(int64_t rows, int64_t used)
     memset(&cs_levels, 0, sizeof cs_levels);
     memset(&allocator, 0, sizeof allocator);
     memset(&ran, 0, sizeof ran);
+    expected = allocator.memory = scratch;
     capture_id = 0;
     cs = new_instance(default_policy());
     cs->host = &host;
@@ -280,6 +291,31 @@ static void a_call_near_the_peak_runs_with_fewer_tiles(void)
     CHECK_INT(ran.tiles, tiles);
     CHECK_INT(ran.built, 1); /* the steady state builds nothing */
     CHECK_INT(cs->account.sites, 1);
+    end();
+}
+
+/* 66 MiB are required. The call's workspace of 8 MiB begins a free block of 98 MiB, of which the
+ * program has had 68 more at most. */
+static void a_call_extends_its_workspace(void)
+{
+    char *workspace = (char *)((uintptr_t)24 << 40);
+    begin(4096, 2 * MIB);
+    maker.build = NULL;
+    verdict.reported = call.provided = 8 * MIB;
+    call.base.workspace = workspace;
+    note(base + ((uint64_t)4 << 40), 8 * MIB, 10 * MIB, 118 * MIB);
+    note(base + ((uint64_t)5 << 40), 30 * MIB, 40 * MIB, 118 * MIB); /* where is not known */
+    allocator.memory = workspace + 8 * MIB;
+    expected = workspace;
+    run();
+    CHECK_INT(ran.untiled, 1);
+    CHECK_INT(allocator.taken, request.required - 8 * MIB);
+    CHECK(!allocator.may_grow);
+    allocator.memory = scratch; /* another block than expected */
+    check_planned(CS_REFUSAL_BLOCK);
+    CHECK_INT(allocator.held, 0);
+    note(base + ((uint64_t)5 << 40) + (uint64_t)(30 * MIB), 4 * MIB, 44 * MIB, 118 * MIB);
+    check_planned(CS_REFUSAL_PEAK);
     end();
 }
 
@@ -428,6 +464,7 @@ int main(void)
     TEST(a_call_at_the_peak_runs_as_planned);
     TEST(a_call_without_a_free_block_runs_as_planned);
     TEST(a_call_near_the_peak_runs_with_fewer_tiles);
+    TEST(a_call_extends_its_workspace);
     TEST(a_few_bytes_less_give_the_next_fewer_tiles);
     TEST(a_written_memory_size_is_the_mark);
     TEST(an_allocator_may_grow_up_to_the_memory_size);

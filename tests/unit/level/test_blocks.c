@@ -102,6 +102,44 @@ static void a_full_table_is_reported(void)
     CHECK(blocks.edges == CS_BLOCKS_MAX || blocks.free_blocks == CS_BLOCKS_MAX);
 }
 
+static void the_block_behind_another_one(void)
+{
+    int64_t least = 0;
+    begin_empty();
+    CHECK(cs_blocks_take(&blocks, 100 * MIB, 4 * MIB, 20 * MIB));
+    CHECK_INT(cs_blocks_after(&blocks, 104 * MIB, &least), 16 * MIB);
+    CHECK_INT(least, 1);
+    CHECK_INT(cs_blocks_after(&blocks, 105 * MIB, &least), 0);
+    CHECK(cs_blocks_take(&blocks, 120 * MIB, 10 * MIB, 20 * MIB)); /* a segment behind it */
+    CHECK_INT(cs_blocks_after(&blocks, 104 * MIB, &least), 16 * MIB);
+    CHECK_INT(least, 10 * MIB + 1);
+    CHECK_INT(cs_blocks_after(&blocks, 120 * MIB, &least), 0); /* in use, and another segment */
+    CHECK(cs_blocks_give(&blocks, 120 * MIB, 10 * MIB));
+    CHECK_INT(cs_blocks_after(&blocks, 120 * MIB, &least), 0);
+    CHECK(cs_blocks_take(&blocks, 120 * MIB, 4 * MIB, 0));
+    CHECK_INT(cs_blocks_after(&blocks, 124 * MIB, &least), 0); /* the first of two equal ones */
+    CHECK_INT(cs_blocks_after(&blocks, 104 * MIB, &least), 16 * MIB);
+}
+
+/* A block of the table behind one in use is free, and a request of `least` gets it. `complete`: the
+ * table has all free blocks. */
+static void check_after(const struct naive_allocator *allocator, const struct naive_event *event,
+                        bool complete)
+{
+    int64_t least = 0;
+    const uint64_t end = event->address + (uint64_t)event->bytes;
+    const int64_t bytes = cs_blocks_after(&blocks, end, &least);
+    if (bytes == 0)
+        return;
+    int at = 0;
+    while (at < allocator->count && allocator->block[at].begin != end)
+        at++;
+    CHECK(at < allocator->count && !allocator->block[at].used && !allocator->block[at].first);
+    CHECK(bytes <= allocator->block[at].bytes);
+    if (complete)
+        CHECK_INT(naive_best(allocator, least), at);
+}
+
 /* The property: the table never has a free block that the allocator does not have, and with one
  * stream and without releases it has the largest one. */
 static void run_random(unsigned seed, bool expandable, bool releases)
@@ -128,6 +166,8 @@ static void run_random(unsigned seed, bool expandable, bool releases)
         CHECK(known <= largest);
         if (!releases && !expandable)
             CHECK_INT(known, largest);
+        if (event.bytes > 0)
+            check_after(&allocator, &event, !releases && !expandable);
     }
 }
 
@@ -147,6 +187,7 @@ int main(void)
     TEST(contradictions_are_reported);
     TEST(forgotten_blocks_become_free_when_they_are_given_back);
     TEST(a_full_table_is_reported);
+    TEST(the_block_behind_another_one);
     TEST(random_programs);
     return REPORT();
 }

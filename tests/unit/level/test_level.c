@@ -85,6 +85,24 @@ static void a_call_with_a_small_workspace_is_found_by_its_output(void)
     CHECK_INT(facts().without, (24 - 1 + 50) * MIB);
 }
 
+static void free_memory_behind_a_workspace(void)
+{
+    struct cs_level_extension extension;
+    struct cs_level_call call = {.workspace = AT(200), .provided = 4 * MIB};
+    begin_program();
+    CHECK(cs_level_extend(&levels, 0, &call, &extension));
+    CHECK_INT(extension.block, 4 * MIB);
+    CHECK_INT(extension.after, 36 * MIB);
+    CHECK_INT(extension.least, 1);
+    CHECK(!cs_level_extend(&levels, 1, &call, &extension));
+    call.provided = 3 * MIB; /* the program may use the rest of the block */
+    CHECK(!cs_level_extend(&levels, 0, &call, &extension));
+    call.provided = 4 * MIB - 100;
+    CHECK(cs_level_extend(&levels, 0, &call, &extension));
+    note(204, 36, 60, 60);
+    CHECK(!cs_level_extend(&levels, 0, &call, &extension));
+}
+
 static void scratch_of_the_library_is_not_the_programs(void)
 {
     struct cs_level_room room;
@@ -340,6 +358,7 @@ int main(void)
     TEST(the_room_is_below_the_highest_level);
     TEST(memory_of_other_allocators_has_no_level);
     TEST(a_call_with_a_small_workspace_is_found_by_its_output);
+    TEST(free_memory_behind_a_workspace);
     TEST(scratch_of_the_library_is_not_the_programs);
     TEST(one_thread_at_a_time_holds_scratch);
     TEST(growth_by_scratch_puts_the_device_in_doubt);
