@@ -410,7 +410,7 @@ file_names_are_unique()
     git ls-files 'src/*.[ch]' 'src/*.def' 'include/*' 'policies/*.c' | sed 's|.*/||' | sort | uniq -d
 }
 
-# A feature without a page is found by nobody.
+# Users do not find a feature without a page.
 options_are_documented()
 {
     local file name pages
@@ -448,7 +448,7 @@ inih_is_inside()
     nm -D "$library" | grep -E ' ini_' || true
 }
 
-# A subject in the imperative says what a commit does to the tree. Longer ones are cut by git's tools. Older history is
+# A subject in the imperative names the change of the tree. Longer ones are cut by git's tools. Older history is
 # not checked, and no history without that commit (a copy of the sources).
 readonly subjects_since=054747f0
 subjects_are_imperative()

@@ -48,8 +48,8 @@ struct cs_vendor {
                                 const struct cs_vendor *vendor),
                    void *to);
 
-    /* True if a plan from `build` gives the bits of the untiled plan, as far as its problem has the
-     * same sums: it has the application's engine and knobs, and orders the terms of each sum as the
+    /* True if a plan from `build` gives the bits of the untiled plan, if its problem has the same
+     * sums: it has the application's engine and knobs, and orders the terms of each sum as the
      * untiled plan does. NULL: always. */
     bool (*keeps_bits)(const void *execution_plan);
 

@@ -9,7 +9,7 @@
 
 enum {
     CS_REWRITE_BETWEEN = 3, /* further tilings of one convolution */
-    CS_REWRITE_LAYERS = 16  /* layers that share one plan and are told apart by their filters */
+    CS_REWRITE_LAYERS = 16  /* layers that share one plan, by their filters */
 };
 
 struct cs_rewrite;

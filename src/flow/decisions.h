@@ -11,8 +11,8 @@
 struct cs_settings cs_decisions_settings(const struct cs *cs);
 
 /* The decision for a request, and the key under which it is remembered. The same request gets the
- * same decision in every process, unless host memory is short (CS_REASON_HOST_MEMORY). A plan whose
- * GPU the vendor does not know is not tiled (CS_REASON_UNSEEN). */
+ * same decision in every process, unless host memory is short (CS_REASON_HOST_MEMORY). A plan with
+ * an unknown GPU is not tiled (CS_REASON_UNSEEN). */
 struct cs_decision cs_decisions_get(struct cs *cs, const struct cs_request *request,
                                     const struct cs_vendor *vendor, struct cs_key *key);
 

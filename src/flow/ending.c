@@ -64,7 +64,7 @@ static void read_reasons(const struct cs_level_facts *facts, struct cs_summary_g
     }
 }
 
-/* Adds what the program's allocator has reported of each GPU to the head. The account's lock is
+/* Adds the reports of the program's allocator about each GPU to the head. The account's lock is
  * held. */
 static void read_levels(struct cs_summary_head *head)
 {

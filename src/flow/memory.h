@@ -14,7 +14,7 @@ struct cs_memory {
     bool (*stream)(const struct cs_level_room *room, const void *stream);
 
     /* Returns the bytes of the device that the program can have in all, by the room's reserved
-     * bytes and what the device has free now. 0 if that is unknown. */
+     * bytes and the free memory of the device. 0 if that is unknown. */
     int64_t (*card)(const struct cs_level_room *room);
 
     /* Finds free memory behind the call's workspace, as cs_level_extend does. NULL: there is none

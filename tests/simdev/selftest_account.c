@@ -319,7 +319,7 @@ static size_t free_bytes(void)
     return there;
 }
 
-/* A pool that keeps memory leaves less for everybody else. */
+/* Memory that a pool keeps is not free for others. */
 static void test_pool_holds(void)
 {
     const size_t before = free_bytes();

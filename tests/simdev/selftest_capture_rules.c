@@ -110,7 +110,7 @@ static cudaError_t call_module_unload(void)
     return (cudaError_t)cu.cuModuleUnload(module);
 }
 
-/* cuDNN returns a status of its own. */
+/* cuDNN has a separate type of status. */
 static cudaError_t call_cudnn_create(void)
 {
     const cudnnStatus_t status = cudnnCreate(&handle);

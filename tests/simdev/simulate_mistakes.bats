@@ -19,7 +19,7 @@ load ../system/helper
 }
 
 # bats test_tags=quick
-@test "a program that fails after its first use of the device: its output, also what it printed before" {
+@test "a program that fails after its first use of the device: its output, also of the time before" {
     cat >early.py <<'END'
 import ctypes, sys
 print("width must be even", file=sys.stderr, flush=True)
@@ -89,7 +89,7 @@ END
 }
 
 # bats test_tags=quick
-@test "a shell script without a cuDNN: the reason, and what to run" {
+@test "a shell script without a cuDNN: the reason, and the command to run" {
     printf '#!/bin/sh\nexit 0\n' >run.sh
     chmod +x run.sh
     local status=0

@@ -97,7 +97,7 @@ setup_file()
     accounted ./client
 }
 
-@test "standin_calls.def: results are what the headers of NVIDIA's libraries declare" {
+@test "standin_calls.def: results have the types that the headers of NVIDIA's libraries declare" {
     local headers
     headers=$(sed -n 's/^CUDA_INC := //p' "$ROOT/build/config.mk")
     [ -r "$headers/nccl.h" ] || cannot_run "$headers has no nccl.h"

@@ -16,7 +16,7 @@ level()
 
 peaks() { sed -n 's/^right, peaks \(.*\), reports.*/\1/p' shimmed.out; }
 
-# expect_ways UNTILED TILED WORD...: so many calls run untiled below the peak, and so many as tiles. The peaks are those
+# expect_ways UNTILED TILED WORD...: UNTILED calls run untiled below the peak, and TILED calls as tiles. The peaks are those
 # of a run without scratch, which tiles every call.
 expect_ways()
 {

@@ -56,7 +56,7 @@ run_plain()
     expect_true "rows of both tables" "$(grep -cE ' [1-9][0-9]{2}(\.[0-9])? KiB +possible: [1-6]?[0-9](\.[0-9])? KiB, [NDHW] x [0-9]+' shimmed.err) == 2"
 }
 
-@test "policy=off: what could be saved is what the default policy saves, to the byte" {
+@test "policy=off: the possible saving equals the saving of the default policy, to the byte" {
     local options program=("$APPS/vae_decoder" --csv "$ROOT/tests/data/conv_layers.csv" --px 384)
     local -x SIMDEV_MODE=account
     for options in "" "price=50" "max_slowdown=1.2;price=50"; do

@@ -52,7 +52,7 @@ load predict
 
 # 96 channels are 12 units of 8, which no power of two divides down to one; channels and columns are a pair, too.
 # bats test_tags=quick
-@test "the text of a convolution: options provide what it omits, and config explains the same text" {
+@test "the text of a convolution: options provide the omitted parts, and config explains the same text" {
     expect_predicted 0 "${SPIKE[@]}" --format csv
     cp predict.out by_options
     expect_predicted 0 '1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw' --format csv

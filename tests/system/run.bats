@@ -143,7 +143,7 @@ ctypes.CDLL('$CLIENTS/libwork.so')
     ! grep -q segments run.err || fail "named without cause"
 }
 
-@test "a model in place of a program: the line says so" {
+@test "a model instead of a program: a line reports it" {
     touch decoder.onnx
     run_command 126 -- ./decoder.onnx
     expect_line run.err '^convshim: \./decoder\.onnx: this is a model\. Give the program that runs it'

@@ -1,5 +1,5 @@
 /* A naive model of the large pool of PyTorch's caching allocator on one stream: best fit,
- * splitting, segments of their own or one expandable segment, and a release of cached memory. It
+ * splitting, separate segments or one expandable segment, and a release of cached memory. It
  * makes a random program, event by event. All sizes are bytes. */
 #ifndef NAIVE_ALLOCATOR_H
 #define NAIVE_ALLOCATOR_H

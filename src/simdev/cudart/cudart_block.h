@@ -1,5 +1,5 @@
 /* Blocks of memory: their layout, and the guards and the poison that show stray writes. The caller
- * of every function holds the lock of the memory, or is the only one that knows the block. */
+ * of every function holds the lock of the memory, or is the only user of the block. */
 #ifndef CUDART_BLOCK_H
 #define CUDART_BLOCK_H
 

@@ -165,7 +165,7 @@ static bool is_allocation(const struct simdev_work *work)
     return work->type == cudaGraphNodeTypeMemAlloc;
 }
 
-/* Frees what the last launch left, or refuses it. */
+/* Frees the memory that the last launch left, or refuses it. */
 static cudaError_t begin_launch(const struct simdev_work *const *work, size_t count_of_work,
                                 bool frees)
 {

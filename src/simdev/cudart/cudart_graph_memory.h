@@ -8,7 +8,7 @@
 #include "cudart_internal.h"
 
 enum {
-    SIMDEV_GRAPH_POOL = -1 /* of memory of graphs, in place of the id of a pool */
+    SIMDEV_GRAPH_POOL = -1 /* the id of memory of graphs, which has no pool */
 };
 
 /* The work of an allocation node, and its address. */

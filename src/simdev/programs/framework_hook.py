@@ -216,7 +216,7 @@ def write():
     if peaks is None and "mlx.core" in sys.modules:
         peaks = guarded(MLX.report)
     if peaks is not None:
-        # Frameworks with a limit of their own fail without a refusal of the GPU. Python keeps the exception that ended the program.
+        # Frameworks that set a limit fail without a refusal of the GPU. Python keeps the exception that ended the program.
         peaks["exhausted"] = "RESOURCE_EXHAUSTED" in str(getattr(sys, "last_value", ""))
         with open(f"{place}.{os.getpid()}.json", "w", encoding="utf-8") as file:
             json.dump(peaks, file)

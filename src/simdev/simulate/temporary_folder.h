@@ -20,7 +20,7 @@ void cs_temporary_folder_remove(char folder[PATH_MAX]);
 void cs_interrupts_begin(void);
 /* Returns that signal; 0: there was none. */
 int cs_interrupted(void);
-/* Ends the process by the signal if there was one, after writing what it has printed. */
+/* Ends the process by the signal if there was one, after writing its buffered output. */
 void cs_interrupts_end(void);
 
 #endif

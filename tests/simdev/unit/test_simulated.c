@@ -111,7 +111,7 @@ static void each_end_of_a_run_has_its_verdict_and_answer(void)
     }
 }
 
-static void too_little_memory_is_told_from_the_run_with_enough(void)
+static void too_little_memory_follows_from_the_run_with_enough(void)
 {
     const struct cs_device_file device = {.title = "Tesla T4", .memory = 14 * gib};
     char why[512];
@@ -466,7 +466,7 @@ int main(void)
     if (!mkdtemp(folder) || chdir(folder) != 0)
         return 1;
     TEST(each_end_of_a_run_has_its_verdict_and_answer);
-    TEST(too_little_memory_is_told_from_the_run_with_enough);
+    TEST(too_little_memory_follows_from_the_run_with_enough);
     TEST(a_program_that_adapts_runs);
     TEST(a_larger_batch_with_convshim_is_a_gain);
     TEST(no_gain_has_the_reason_of_the_layer_itself);

@@ -75,7 +75,7 @@ static void earlier_pass_is_not_seen(void)
     check(16, 16);
 }
 
-static void contexts_have_passes_of_their_own(void)
+static void each_context_has_separate_passes(void)
 {
     begin();
     call_in(1, 8, 1000, 2000, 1, 0);
@@ -114,7 +114,7 @@ int main(void)
     TEST(peaks_are_those_of_the_calls_that_hold_most);
     TEST(tensor_written_again_was_not_held);
     TEST(earlier_pass_is_not_seen);
-    TEST(contexts_have_passes_of_their_own);
+    TEST(each_context_has_separate_passes);
     TEST(context_after_many_others_replaces_the_one_unused_for_longest);
     TEST(many_tensors_and_long_passes_are_bounded);
     free(peak);

@@ -272,7 +272,7 @@ static void the_summary_of_a_decoder(void)
 }
 
 /* predict, verify and report find the members of the library under the same names. */
-static void the_commands_read_what_is_written(void)
+static void the_commands_read_the_written_summary(void)
 {
     char path[] = "/tmp/convshim-summary-XXXXXX", error[CS_SUMMARY_ERROR] = "";
     struct cs_account *account = calloc(1, sizeof *account);
@@ -479,7 +479,7 @@ int main(void)
     TEST(a_quoted_text_is_cut_at_a_character);
     TEST(a_command_has_its_words);
     TEST(the_summary_of_a_decoder);
-    TEST(the_commands_read_what_is_written);
+    TEST(the_commands_read_the_written_summary);
     TEST(bytes_of_further_tensors);
     TEST(every_relaxation_has_a_name);
     TEST(sites_are_in_the_order_of_first_calls);

@@ -46,7 +46,7 @@ static void numbers_are_unique(void)
     cs_handle_retire(handle_at(0));
 }
 
-/* The GPU is that of the creation, whatever the caller's context is. */
+/* The GPU is that of the creation, with any context of the caller. */
 static void the_gpu_of_a_handle_is_noted_when_it_is_created(void)
 {
     cs_handle_created(handle_at(1), 3);

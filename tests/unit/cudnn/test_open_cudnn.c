@@ -1,5 +1,5 @@
-/* The command opens a cuDNN that can plan without a device, and knows its file by its absolute
- * path. */
+/* The command opens a cuDNN that can plan without a device, and returns the absolute path of its
+ * file. */
 #include "cudnn/standalone/standalone.h"
 
 #include "check.h"
@@ -88,7 +88,8 @@ static void a_file_that_cannot_plan_is_refused(void)
     CHECK_STR(cs_standalone_file(), "");
 }
 
-/* The loader finds "libcudnn.so.9" in its folders. NVRTC's builtins lie next to what it found. */
+/* The loader finds "libcudnn.so.9" in its folders. NVRTC's builtins are in the folder of the file
+ * that it found. */
 static void the_file_is_the_one_that_the_loader_found(void)
 {
     char error[200];

@@ -22,7 +22,7 @@ static struct library {
     char function[FUNCTIONS];
 } library[LIBRARIES];
 static int libraries, opened;
-static struct library behind; /* what RTLD_NEXT finds */
+static struct library behind; /* the next library is that of RTLD_NEXT */
 static const struct library *ours;
 
 static size_t version_of_0(void)

@@ -185,7 +185,7 @@ static void results_that_differ_are_counted(void)
     CHECK(result.differing == 1 && result.repeated != same);
 }
 
-static void what_does_not_fit_is_not_run(void)
+static void problems_that_do_not_fit_are_not_run(void)
 {
     int64_t bytes = 0, span;
     start();
@@ -295,7 +295,7 @@ int main(void)
 {
     TEST(the_first_engine_that_plans_is_measured);
     TEST(results_that_differ_are_counted);
-    TEST(what_does_not_fit_is_not_run);
+    TEST(problems_that_do_not_fit_are_not_run);
     TEST(a_driver_that_is_too_old_is_named);
     return REPORT();
 }

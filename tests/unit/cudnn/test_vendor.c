@@ -68,7 +68,7 @@ static bool look(void *to, const struct cs_engine *engine, int64_t required,
     return ++others->seen == others->stop_at;
 }
 
-/* Other engines are offered with vendors of their own, until one is taken. */
+/* Each other engine is offered with its vendor, until one is taken. */
 static void check_others(const struct cs_vendor *planner, const struct cs_problem *problem,
                          int offered)
 {

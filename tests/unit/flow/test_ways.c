@@ -13,7 +13,7 @@ static char *const scratch = (char *)((uintptr_t)9 << 40);
 static const void *expected; /* the memory of an untiled call */
 static uint64_t base;        /* of the addresses of blocks */
 
-/* What the allocator does, and what it was asked for. */
+/* The behaviour of the allocator, and the requests that it got. */
 static struct {
     enum cs_refusal refusal;
     int64_t taken; /* bytes; 0: nothing was taken */
