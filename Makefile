@@ -121,8 +121,12 @@ $(B)/gen/policies.c: policies $(wildcard policies/*.c) scripts/gen-policies Make
 $(B)/gen/policy_names.h: policies $(wildcard policies/*.c) Makefile
 	$(call say,GEN)mkdir -p $(@D); echo '$(policies)' | sed 's/ /, /g; s/.*/#define CS_POLICY_NAMES "&"/' > $@
 
-# The template of pages, as a C string.
+# The template of pages and the scripts of their commands, as C strings.
+pages := $(addprefix $(B)/gen/,page_html.h report_view.h simulate_view.h)
 $(B)/gen/page_html.h: src/cli/common/page.html Makefile
+$(B)/gen/report_view.h: src/cli/report/report_view.js Makefile
+$(B)/gen/simulate_view.h: src/simdev/simulate/simulate_view.js Makefile
+$(pages):
 	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
 
 $(B)/gen/test_registry.c: tests/policies $(wildcard tests/policies/*.c) policies $(wildcard policies/*.c) scripts/gen-policies Makefile
@@ -191,7 +195,7 @@ $(call objects,$(cli)) $(B)/obj/scripts/gen-man.o: INCLUDES := $(PURE) -I$(B)/ge
 $(call objects,$(wildcard src/simdev/simulate/*.c)): INCLUDES := $(PURE) -I$(B)/gen $(LIBFLAGS)
 $(call objects,src/cli/run/run.c src/simdev/simulate/simulate_options.c) $(B)/obj/scripts/gen-man.o: $(B)/gen/policy_names.h
 $(call objects,src/simdev/simulate/simulation.c): $(parts)
-$(call objects,src/cli/common/page.c): $(B)/gen/page_html.h
+$(call objects,src/cli/common/page.c src/cli/report/report.c src/simdev/simulate/simulation_page.c): $(pages)
 $(call objects,$(vendor) $(alone)): INCLUDES := $(VENDOR)
 $(addprefix $(B)/obj/gen/,policies.o test_registry.o): INCLUDES := $(PURE)
 $(call objects,$(wildcard tests/policies/*.c)): INCLUDES := $(PURE) $(LIBFLAGS)

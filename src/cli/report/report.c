@@ -8,6 +8,10 @@
 #include "cli/layers/summary.h"
 #include <cjson/cJSON.h>
 
+static const char VIEW[] =
+#include "report_view.h"
+    ;
+
 struct request {
     const char *html;
     enum cs_format format;
@@ -107,8 +111,8 @@ static int show_report(struct cs_report *report, const struct request *request)
 {
     const bool good = cs_report_conclude(report);
     if (good && request->html)
-        return cs_page_write(command.name, request->html, json_of(report)) ? CS_CLI_OK
-                                                                           : CS_CLI_NONE;
+        return cs_page_write(command.name, VIEW, request->html, json_of(report)) ? CS_CLI_OK
+                                                                                 : CS_CLI_NONE;
     if (good && print_report(report, request->format))
         return CS_CLI_OK;
     cs_cli_complain("report: out of memory");

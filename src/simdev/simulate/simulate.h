@@ -127,6 +127,9 @@ bool cs_sim_rows_print(const struct cJSON *answers, const char *title, enum cs_f
 void cs_sim_rows_add(struct cJSON *root, const struct cs_sim_program *program,
                      const struct cJSON *answers, const char *title);
 
+/* The script that shows answers and rows in pages (cs_page_write). */
+extern const char cs_sim_view[];
+
 /* Writes the page of a pair, whose runs must have been recorded, to the file at `path`. The page
  * replaces the file's contents. False after printing the reason. */
 bool cs_sim_page_write(const struct cs_simulation *simulation, const struct cs_sim_pair *pair,

@@ -12,6 +12,10 @@ enum {
     COLUMNS = 480
 };
 
+const char cs_sim_view[] =
+#include "simulate_view.h"
+    ;
+
 /* Returns the place of a moment on the horizontal axis, from 0 and below 1. Calls are equally far
  * apart, and the moments between two calls as well. `next` is the first call after the moment.
  * Without calls all moments are equally far apart. */
@@ -72,5 +76,5 @@ bool cs_sim_page_write(const struct cs_simulation *simulation, const struct cs_s
     cJSON *root = cJSON_Duplicate(answer, true);
     cs_json_add(root, "timeline", timeline_json(&timelines));
     cs_timelines_fini(&timelines);
-    return cs_page_write(simulation->title, path, root);
+    return cs_page_write(simulation->title, cs_sim_view, path, root);
 }

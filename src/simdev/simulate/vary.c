@@ -484,7 +484,8 @@ static bool show_answer(struct search *search, enum cs_format format, const char
         cs_cli_complain("out of memory");
         return false;
     }
-    return !path || cs_page_write("simulate", path, cJSON_Duplicate(search->answer, true));
+    return !path ||
+           cs_page_write("simulate", cs_sim_view, path, cJSON_Duplicate(search->answer, true));
 }
 
 int cs_vary_run(struct cs_simulation *simulation, const struct cs_simulate_options *options,
