@@ -311,26 +311,30 @@ int cs_account_order(const struct cs_account *account, int64_t number)
     return index >= 0 && account->site[index].tenant == noted >> PLACE_BITS ? index : -1;
 }
 
-/* Counts a call and returns its number. A call increments this counter last, so that a reader of
- * the number sees the others. */
-static int64_t number_of_call(struct cs_account *account)
+/* Counts a call with its launches, and returns its number. A call increments this counter last, so
+ * that a reader of the number sees the others. */
+static int64_t number_of_call(struct cs_account *account, int64_t launches)
 {
-    return atomic_fetch_add_explicit(&account->calls, 1, memory_order_release) + 1;
+    const int64_t number = atomic_fetch_add_explicit(&account->calls, 1, memory_order_release) + 1;
+    if (number <= CS_ORDER)
+        atomic_store_explicit(&account->launches_of[number - 1], (int32_t)launches,
+                              memory_order_relaxed);
+    return number;
 }
 
 /* Counts an execution with any outcome. `reported` is the workspace it had to run with, `possible`
  * that of a decision that is only reported. */
-static void count_call(struct cs_account *account, const struct cs_site_ref *site, int64_t reported,
-                       int64_t possible)
+static void count_call(struct cs_account *account, const struct cs_site_ref *site, int64_t launches,
+                       int64_t reported, int64_t possible)
 {
     if (!site || site->place == 0) {
-        number_of_call(account);
+        (void)number_of_call(account, launches);
         return;
     }
     raise_to(&account->required_max, site->required);
     raise_to(&account->reported_max, reported);
     raise_to(&account->possible_max, possible);
-    const int64_t number = number_of_call(account);
+    const int64_t number = number_of_call(account, launches);
     add_count(account, site, CS_COUNT_CALLS, 1);
     note_order(account, site, number);
 }
@@ -340,7 +344,7 @@ void cs_account_passed(struct cs_account *account, const struct cs_site_ref *sit
 {
     int64_t required = site ? site->required : 0;
     add_to(&account->passed[reason], 1);
-    count_call(account, site, required,
+    count_call(account, site, 1, required,
                site && reason == CS_REASON_REPORT_ONLY ? site->possible : required);
 }
 
@@ -352,7 +356,7 @@ void cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site
     add_to(&account->launches, launches);
     add_count(account, site, CS_COUNT_TILED, 1);
     add_count(account, site, CS_COUNT_LAUNCHES, launches);
-    count_call(account, site, site->possible, site->possible);
+    count_call(account, site, launches, site->possible, site->possible);
 }
 
 void cs_account_added(struct cs_account *account, int64_t least_ns, int64_t most_ns)
@@ -365,14 +369,14 @@ void cs_account_fallback(struct cs_account *account, const struct cs_site_ref *s
 {
     add_to(&account->fallbacks, 1);
     add_count(account, site, CS_COUNT_FALLBACKS, 1);
-    count_call(account, site, site->possible, site->possible);
+    count_call(account, site, 1, site->possible, site->possible);
 }
 
 void cs_account_failed(struct cs_account *account, const struct cs_site_ref *site)
 {
     add_to(&account->failed, 1);
     add_count(account, site, CS_COUNT_FAILED, 1);
-    count_call(account, site, site->possible, site->possible);
+    count_call(account, site, 0, site->possible, site->possible);
 }
 
 void cs_account_refused(struct cs_account *account)
@@ -392,8 +396,10 @@ void cs_account_reset(struct cs_account *account)
         clear_site(account, &account->site[i], account->site[i].tenant);
     for (int i = 0; i < CS_COUNTERS; i++)
         account->folded[i] = 0;
-    for (int i = 0; i < CS_ORDER; i++)
+    for (int i = 0; i < CS_ORDER; i++) {
         account->order[i] = 0;
+        account->launches_of[i] = 0;
+    }
     account->folds = account->folded_host = 0;
 }
 

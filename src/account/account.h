@@ -107,7 +107,8 @@ struct cs_account {
     _Atomic int64_t folded[CS_COUNTERS];
     int64_t folded_host;
 
-    _Atomic uint32_t order[CS_ORDER]; /* sites of the first calls, read by cs_account_order */
+    _Atomic uint32_t order[CS_ORDER];      /* sites of the first calls, read by cs_account_order */
+    _Atomic int32_t launches_of[CS_ORDER]; /* launches of each of these calls; 0: it failed */
 };
 
 _Static_assert(sizeof(struct cs_account) <= 8 << 20, "counting takes more than 8 MiB");

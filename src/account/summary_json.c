@@ -416,7 +416,7 @@ static void put_folded(struct cs_json *json, const struct cs_account *account)
     cs_json_close(json, '}');
 }
 
-/* Writes, for each of the first calls, the place of its site in the list. */
+/* Writes, for each of the first calls, the place of its site in the list, and its launches. */
 static void put_order(struct cs_json *json, const struct cs_account *account,
                       const struct listing *listing)
 {
@@ -426,6 +426,11 @@ static void put_order(struct cs_json *json, const struct cs_account *account,
         int site = cs_account_order(account, i);
         cs_json_integer(json, NULL, site < 0 ? -1 : listing->place[site]);
     }
+    cs_json_close(json, ']');
+    cs_json_line(json, 1);
+    cs_json_open(json, "order_launches", '[');
+    for (int64_t i = 1; i <= account->calls && i <= CS_ORDER; i++)
+        cs_json_integer(json, NULL, account->launches_of[i - 1]);
     cs_json_close(json, ']');
 }
 

@@ -74,6 +74,20 @@ END
 }
 
 # bats test_tags=quick
+@test "a child that runs out of memory and a parent that fails: no, also if the parent holds more" {
+    cat >parent.py <<'END'
+import ctypes, subprocess, sys
+take = lambda gib: ctypes.CDLL("libcudart.so.13").cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(gib << 30))
+if len(sys.argv) > 1:
+    sys.exit(take(2) or take(2))
+sys.exit(take(4) or subprocess.run([sys.executable, __file__, "child"]).returncode)
+END
+    simulate --fits 7GiB --context 0 -- python3 parent.py
+    expect_status 1
+    expect_line simulate.out '^with        No: needs 8192 MiB .* The GPU has 7168 MiB, 1024 MiB too little\.$'
+}
+
+# bats test_tags=quick
 @test "--gpus: the peaks of each GPU, and the answer for the one that needs most" {
     cat >two.py <<'END'
 import ctypes, sys

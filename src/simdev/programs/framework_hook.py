@@ -37,11 +37,19 @@ class Torch:
     MOST_FRAMES = 12
 
     def __init__(self):
-        self.peaks = {}
+        self.peaks, self.errors = {}, 0
 
     def patch(self, cuda):
-        """Keeps the peaks whenever the program resets them, and calls `record` at the first use of CUDA."""
+        """Keeps the peaks whenever the program resets them, counts out-of-memory errors that reach the program, and calls `record` at the
+        first use of CUDA."""
         import torch
+        error = getattr(torch, "OutOfMemoryError", None) or cuda.OutOfMemoryError
+        make = error.__init__
+
+        def count_and_make(*arguments, **named):
+            self.errors += 1
+            make(*arguments, **named)
+        error.__init__ = count_and_make
         reset = getattr(torch._C, "_cuda_resetPeakMemoryStats", None)
         if reset:
             def keep_and_reset(*arguments):
@@ -85,7 +93,10 @@ class Torch:
         if not self.peaks:
             return None
         device, peak = max(self.peaks.items(), key=lambda item: item[1]["reserved"])
-        peaks = {"framework": "PyTorch " + torch.__version__.split("+")[0], "device": device, **peak, "unknown": VALUES.report()}
+        peaks = {"framework": "PyTorch " + torch.__version__.split("+")[0], "device": device, **peak, "errors": self.errors,
+                 "unknown": VALUES.report()}
+        for count in ("retries", "failed"):
+            peaks[count] = sum(of[count] for of in self.peaks.values())
         if len(self.peaks) > 1:
             peaks["gpus"] = self.peaks
         if self.has_history():

@@ -106,8 +106,9 @@ static void print_processes(const struct cs_sim_outcome *outcome, const char *si
            outcome->processes, side, (long)outcome->pid);
     for (int i = 0; i < outcome->processes && i < CS_MOST_PROCESSES; i++) {
         const struct cs_sim_process *process = &outcome->process[i];
-        printf("  %-*ld%*s, %" PRId64 " convolutions launched%s\n", FIGURE, (long)process->pid,
+        printf("  %-*ld%*s, %" PRId64 " convolution%s launched%s\n", FIGURE, (long)process->pid,
                CELL, cs_table_bytes_text(bytes, process->device_peak), process->launches,
+               process->launches == 1 ? "" : "s",
                process->reported ? "" : ", killed or ended by _exit");
     }
 }

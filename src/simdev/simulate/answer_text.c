@@ -98,6 +98,10 @@ static void put_pressure(const struct cs_sim_pair *pair, enum cs_side side, stru
         cs_sim_work_put(&work, text);
         cs_text_put(text, ")");
         put_need(pair, side, " and takes ", text);
+    } else if (outcome->errors > 0) {
+        cs_text_put(text, "Runs: it handles %" PRId64 " out-of-memory error%s itself",
+                    outcome->errors, outcome->errors == 1 ? "" : "s");
+        put_need(pair, side, ". With enough memory it takes ", text);
     } else if (signs.length > 0) {
         cs_text_put(text, "Runs under memory pressure: %s", list);
         put_need(pair, side, ". With enough memory it takes ", text);

@@ -109,8 +109,7 @@ const char *cs_planning_version(const char *planning)
 }
 
 /* Takes the figures that the device stores while the process runs. */
-static void take_process(const struct cs_process_progress *process, const struct cs_sim_run *run,
-                         struct cs_sim_outcome *outcome)
+static void take_process(const struct cs_process_progress *process, struct cs_sim_outcome *outcome)
 {
     outcome->pid = (pid_t)process->pid;
     outcome->used = used_device(process);
@@ -122,9 +121,6 @@ static void take_process(const struct cs_process_progress *process, const struct
     outcome->planned = cs_planning_version(outcome->planning) || outcome->launches == 0;
     outcome->largest_workspace = (int64_t)process->largest_workspace;
     outcome->tensor_bytes = (int64_t)process->tensor_bytes;
-    outcome->refused = (int64_t)process->refused;
-    outcome->missing_bytes =
-        (int64_t)(process->last_refused_bytes + process->last_refused_live) - run->memory;
 }
 
 /* Takes the peaks of all GPUs. The figures of the run are those of the GPU that needs most. */
@@ -164,6 +160,7 @@ static void take_framework(struct cs_sim_outcome *outcome)
     outcome->reserved = number_of(peaks, "reserved");
     outcome->retries = number_of(peaks, "retries");
     outcome->failed = number_of(peaks, "failed");
+    outcome->errors = cs_json_whole_at(peaks, "errors", 0);
     outcome->exhausted = cJSON_IsTrue(cs_json_at(peaks, "exhausted"));
     outcome->limit = cs_json_whole_at(peaks, "limit", 0);
     const int64_t taken = outcome->reserved >= 0 ? outcome->reserved : outcome->device_peak;
@@ -178,6 +175,28 @@ static void take_framework(struct cs_sim_outcome *outcome)
         outcome->gpu[index][CS_FIGURE_allocated_peak] = number_of(gpu, "allocated");
         outcome->gpu[index][CS_FIGURE_reserved_peak] = number_of(gpu, "reserved");
     }
+}
+
+/* Adds the refused allocations of a process. Those of the chosen one are in the framework's report,
+ * which was taken. */
+static void add_refusals(const struct cs_process_progress *process, const struct cs_sim_run *run,
+                         struct cs_sim_outcome *outcome)
+{
+    const int64_t refused = (int64_t)process->refused;
+    if (refused == 0)
+        return;
+    outcome->refused += refused;
+    outcome->missing_bytes =
+        (int64_t)(process->last_refused_bytes + process->last_refused_live) - run->memory;
+    if ((pid_t)process->pid == outcome->pid)
+        return;
+    cJSON *peaks = read_file_of(run, "python", (pid_t)process->pid);
+    if (outcome->retries >= 0)
+        outcome->retries += cs_json_whole_at(peaks, "retries", 0);
+    if (outcome->failed >= 0)
+        outcome->failed += cs_json_whole_at(peaks, "failed", refused);
+    outcome->errors += cs_json_whole_at(peaks, "errors", 0);
+    cJSON_Delete(peaks);
 }
 
 /* Takes the totals of the library's summary. */
@@ -206,7 +225,7 @@ bool cs_sim_outcome_read(struct cs_sim_run *run)
                                                    ? list_processes(&progress, run, outcome)
                                                    : NULL;
     if (chosen) {
-        take_process(chosen, run, outcome);
+        take_process(chosen, outcome);
         take_gpus(&progress, run, outcome);
         outcome->report = read_file_of(run, "report", outcome->pid);
         outcome->summary = read_file_of(run, "summary", outcome->pid);
@@ -215,6 +234,8 @@ bool cs_sim_outcome_read(struct cs_sim_run *run)
     }
     take_report(outcome);
     take_framework(outcome);
+    for (int i = 0; chosen && i < CS_MOST_PROCESSES; i++)
+        add_refusals(&progress.process[i], run, outcome);
     take_totals(outcome);
     outcome->work = cs_sim_work_read(outcome);
     return good;
@@ -321,7 +342,7 @@ enum cs_sim_fit cs_sim_outcome_fit(const struct cs_sim_outcome *outcome,
         return CS_SIM_FIT_NO;
     if (!cs_sim_outcome_ran(outcome) || !cs_sim_outcome_used_gpu(outcome) || !outcome->planned)
         return CS_SIM_FIT_NONE;
-    if (!did_same_work(outcome, base))
+    if (outcome->errors > 0 || !did_same_work(outcome, base))
         return CS_SIM_FIT_ADAPTS;
     return cs_sim_outcome_failures(outcome) == 0 &&
                    cs_sim_outcome_need(outcome) <= memory / 100 * CS_SIM_SURE_PERCENT
@@ -416,16 +437,33 @@ static void put_last_lines(char *text, char *end, int lines, bool marks, FILE *o
     *end = cut;
 }
 
-/* Shows the output in a folder of a run. False: there is none. */
-static bool show_output(const char *folder, FILE *out)
+/* Appends the output in a folder of a run. Forked runs do not free the objects of packages, which
+ * nanobind reports at the end. This is left out. */
+static void add_output(const char *folder, FILE *to)
 {
     char path[PATH_MAX + 16], error[CS_FILE_ERROR];
     size_t length = 0;
     snprintf(path, sizeof path, "%s/output", folder);
     char *text = cs_read_file_bytes(path, &length, error);
-    const bool any = text && length > 0;
-    for (size_t i = 0; any && i < length; i++)
+    for (size_t i = 0; text && i < length; i++)
         text[i] = text[i] ? text[i] : '?';
+    const char *leaks = text && length > 0 ? strstr(text, "nanobind: leaked ") : NULL;
+    if (text)
+        (void)fwrite(text, 1, leaks ? (size_t)(leaks - text) : length, to);
+    free(text);
+}
+
+bool cs_sim_outcome_output(const struct cs_sim_run *run, FILE *out)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *both = open_memstream(&text, &length);
+    if (!both)
+        return false;
+    if (*run->origin)
+        add_output(run->origin, both);
+    add_output(run->folder, both);
+    const bool any = fclose(both) == 0 && length > 0;
     if (any) {
         char *end = end_of_traceback(text);
         put_last_lines(text, end, LINES, false, out);
@@ -433,9 +471,4 @@ static bool show_output(const char *folder, FILE *out)
     }
     free(text);
     return any;
-}
-
-bool cs_sim_outcome_output(const struct cs_sim_run *run, FILE *out)
-{
-    return show_output(run->folder, out) || (*run->origin && show_output(run->origin, out));
 }

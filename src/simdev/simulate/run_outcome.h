@@ -87,14 +87,16 @@ struct cs_sim_outcome {
     int64_t largest_workspace;
     int64_t launches, tensor_bytes; /* of convolutions */
     int64_t kernels, library_calls; /* not executed */
-    int64_t refused, missing_bytes; /* failed allocations; bytes that the last lacked */
+    int64_t refused, missing_bytes; /* failed allocations of all processes; bytes that one lacked */
 
     /* From the device's report, the framework's report and the library's summary. */
     struct cJSON *report, *framework_peaks, *summary; /* the files; NULL: there is none */
     bool cut_short;                                   /* the process left no report */
-    char linked_runtime[256]; /* a file whose own CUDA runtime was not redirected */
-    char framework[64];       /* "PyTorch 2.15.0"; "": none reported any */
-    int64_t allocated, reserved, retries, failed; /* peaks; allocations tried again, failed */
+    char linked_runtime[256];    /* a file whose own CUDA runtime was not redirected */
+    char framework[64];          /* "PyTorch 2.15.0"; "": none reported any */
+    int64_t allocated, reserved; /* peaks */
+    int64_t retries, failed;     /* allocations of all processes that were tried again, failed */
+    int64_t errors;   /* out-of-memory errors that reached the program; 0 if that is not known */
     int64_t held;     /* memory that the framework took and never used, at least; 0: not known */
     int64_t reported; /* the largest workspace that the program was given */
     int64_t calls, tiled, extra_launches;       /* of convolutions */
@@ -146,7 +148,9 @@ int64_t cs_sim_outcome_failures(const struct cs_sim_outcome *outcome);
  * the object. */
 struct cJSON *cs_sim_work_read(const struct cs_sim_outcome *outcome);
 
-/* The work of a run compared with that of another one. All zeros if one of them is not known. */
+/* The work of a run compared with that of another one. All zeros if one of them is not known. The
+ * numbers of calls of the same convolution are compared only if out-of-memory errors reached one of
+ * the programs: programs that measure times or serve clients may make other numbers of calls. */
 struct cs_sim_work {
     int64_t more, less;         /* calls of convolutions that only this run, only the other has */
     int64_t calls, other_calls; /* of all convolutions of this run, of the other */
@@ -167,7 +171,7 @@ enum {
 
 enum cs_sim_fit {
     CS_SIM_FIT_YES,
-    CS_SIM_FIT_ADAPTS,   /* it runs: after a failed allocation it does other work */
+    CS_SIM_FIT_ADAPTS,   /* it runs: it handles failed allocations, or does other work after one */
     CS_SIM_FIT_MAY_FAIL, /* it runs, but an allocation failed or it needs over 95 % of the memory */
     CS_SIM_FIT_NO,       /* it does not run, because an allocation failed */
     CS_SIM_FIT_NONE      /* nothing was measured */
@@ -201,7 +205,7 @@ int64_t cs_sim_outcome_names(const struct cs_sim_outcome *outcome, const char *k
 int64_t cs_sim_outcome_unknown(const struct cs_sim_outcome *outcome, char *text, size_t size);
 
 /* Shows the end of Python's last traceback and the last lines behind it, or the last lines that the
- * program printed, before it was forked if it printed none later. False: nothing was printed. */
+ * program printed, also before it was forked. False: nothing was printed. */
 bool cs_sim_outcome_output(const struct cs_sim_run *run, FILE *out);
 
 #endif

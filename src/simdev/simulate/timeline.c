@@ -22,10 +22,11 @@ enum {
 /* A timeline while its records are read. */
 struct builder {
     struct cs_timeline *timeline;
-    const cJSON *sites, *next; /* of the summary; the site of its next call */
-    bool ordered;              /* the summary has the sites of calls in their order */
-    int64_t missing;           /* launches of the last call that are still to come */
-    long *held; /* indices of the blocks that are held, in the order of their begin */
+    const cJSON *sites, *next,
+        *launches;   /* of the summary; the site and launches of the next call */
+    bool ordered;    /* the summary has the sites of calls in their order */
+    int64_t missing; /* launches of the last call that are still to come */
+    long *held;      /* indices of the blocks that are held, in the order of their begin */
     size_t held_blocks;
     bool broken; /* memory is short */
 };
@@ -107,15 +108,6 @@ static int index_of(const cJSON *item, int none)
     return index <= INT_MAX ? (int)index : none;
 }
 
-/* Returns the number of launches of each call of a site; 0: its calls differ. */
-static int64_t launches_of(const cJSON *site)
-{
-    int64_t tiled = cs_json_whole_at(site, "tiled", 0), calls = cs_json_whole_at(site, "calls", 0);
-    if (tiled == 0)
-        return 1;
-    return tiled == calls ? cs_json_whole_at(site, "launches", 0) / tiled : 0;
-}
-
 /* Returns the site of an earlier call with the same single launch. It is used for calls after the
  * last one that the summary lists. */
 static int find_similar(const struct cs_timeline *timeline, const struct launch *launch)
@@ -136,8 +128,7 @@ static void begin_call(struct builder *builder, const struct launch *first)
     const int site = builder->next      ? index_of(builder->next, CS_TIMELINE_NONE)
                      : builder->ordered ? find_similar(to, first)
                                         : CS_TIMELINE_NONE;
-    const cJSON *of = site >= 0 ? cJSON_GetArrayItem(builder->sites, site) : NULL;
-    const int64_t launches = of && builder->next ? launches_of(of) : 1;
+    const int64_t launches = cs_json_whole(builder->launches, 1);
     struct cs_timeline_call *call = cs_array_add(&to->call, &to->calls, sizeof *call);
     builder->broken = builder->broken || !call;
     if (!call)
@@ -147,9 +138,10 @@ static void begin_call(struct builder *builder, const struct launch *first)
                                       .block = CS_TIMELINE_NONE,
                                       .address = first->workspace};
     snprintf(call->plan, sizeof call->plan, "%s", first->plan);
-    to->matched = to->matched && of && launches > 0;
+    to->matched = to->matched && site >= 0 && launches > 0;
     builder->missing = launches > 0 ? launches : 1;
     builder->next = builder->next ? builder->next->next : NULL;
+    builder->launches = builder->launches ? builder->launches->next : NULL;
 }
 
 /* Adds a launch to the last call, or begins a call if the last one has all its launches. */
@@ -312,13 +304,15 @@ bool cs_timeline_read(const struct cs_sim_run *run, struct cs_timeline *timeline
 {
     const struct cs_sim_outcome *outcome = &run->outcome;
     const cJSON *history = cs_json_at(outcome->framework_peaks, "history"),
-                *order = cs_json_at(outcome->summary, "order");
+                *order = cs_json_at(outcome->summary, "order"),
+                *launches = cs_json_at(outcome->summary, "order_launches");
     struct cs_timeline timeline = {.of_framework = history != NULL,
                                    .stacks = cs_json_at(history, "stacks"),
                                    .matched = order != NULL};
     struct builder builder = {.timeline = &timeline,
                               .sites = cs_json_at(outcome->summary, "sites"),
                               .next = order ? order->child : NULL,
+                              .launches = launches ? launches->child : NULL,
                               .ordered = order != NULL};
     bool good = read_record(run, outcome->pid, !history, &builder);
     if (good && history)

@@ -83,12 +83,15 @@ static int64_t calls_beyond(const struct cs_sim_outcome *outcome,
                             const struct cs_sim_outcome *other)
 {
     const cJSON *launched = cs_json_at(other->report, "problems.most"), *problem;
+    const bool counts = outcome->errors > 0 || other->errors > 0;
     int64_t calls = 0;
     cJSON_ArrayForEach(problem, outcome->work)
     {
-        if (!cJSON_GetObjectItemCaseSensitive(other->work, problem->string) &&
-            !cJSON_GetObjectItemCaseSensitive(launched, problem->string))
-            calls += cs_json_whole(problem, 0);
+        const cJSON *same = cJSON_GetObjectItemCaseSensitive(other->work, problem->string);
+        const int64_t more = cs_json_whole(problem, 0) - cs_json_whole(same, 0);
+        if (same ? counts && more > 0
+                 : !cJSON_GetObjectItemCaseSensitive(launched, problem->string))
+            calls += more;
     }
     return calls;
 }

@@ -134,6 +134,18 @@ static void output_of_failed_programs(void)
     }
     write_file("output", "");
     CHECK(!cs_sim_outcome_output(&run, stderr));
+    /* Printed before the fork, and what nanobind reports at the end of a fork. */
+    char *shown = NULL;
+    size_t size = 0;
+    snprintf(run.origin, sizeof run.origin, "before");
+    mkdir("before", 0777);
+    write_file("before/output", "an odd width\n");
+    write_file("output", "a warning\nnanobind: leaked 2 types!\n - leaked type \"t\"\n");
+    FILE *out = open_memstream(&shown, &size);
+    CHECK(cs_sim_outcome_output(&run, out));
+    fclose(out);
+    CHECK_STR(shown, "an odd width\na warning\n");
+    free(shown);
 }
 
 /* --- pairs --- */

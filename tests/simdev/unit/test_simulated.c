@@ -165,24 +165,32 @@ static void a_program_that_adapts_runs(void)
     static const struct {
         const char *run, *base;
         int status;
+        int64_t errors; /* that reached the program */
         enum cs_sim_fit fit;
         const char *why;
     } rows[] = {
-        {small, large, 0, CS_SIM_FIT_ADAPTS,
+        {small, large, 0, 0, CS_SIM_FIT_ADAPTS,
          "Runs: it adapts to the memory. With enough memory it does other work (batch 32 instead "
          "of 16, 11 instead of 12 calls of convolutions) and takes 2048 MiB."},
-        {other, large, 0, CS_SIM_FIT_ADAPTS,
+        {other, large, 0, 0, CS_SIM_FIT_ADAPTS,
          "Runs: it adapts to the memory. With enough memory it does other work (convolutions of "
          "other sizes) and takes 2048 MiB."},
-        {part, large, 0, CS_SIM_FIT_ADAPTS,
+        {part, large, 0, 0, CS_SIM_FIT_ADAPTS,
          "Runs: it adapts to the memory. With enough memory it does other work (11 instead of 3 "
          "calls of convolutions) and takes 2048 MiB."},
-        {twice, large, 0, CS_SIM_FIT_MAY_FAIL,
+        {twice, large, 0, 0, CS_SIM_FIT_MAY_FAIL,
          "May fail. Runs under memory pressure: 4 failed allocations. With enough memory it takes "
          "2048 MiB. Fragmentation may make it fail on a real GPU."},
-        {part, large, 1, CS_SIM_FIT_NO,
+        {twice, large, 0, 1, CS_SIM_FIT_ADAPTS,
+         "Runs: it adapts to the memory. With enough memory it does other work (11 instead of 13 "
+         "calls of convolutions) and takes 2048 MiB."},
+        {large, large, 0, 1, CS_SIM_FIT_ADAPTS,
+         "Runs: it handles 1 out-of-memory error itself. With enough memory it takes 2048 MiB."},
+        {large, large, 0, 2, CS_SIM_FIT_ADAPTS,
+         "Runs: it handles 2 out-of-memory errors itself. With enough memory it takes 2048 MiB."},
+        {part, large, 1, 0, CS_SIM_FIT_NO,
          "No: needs 2048 MiB with the context of 0 B. G has 1024 MiB, 1024 MiB too little."},
-        {small, large, 1, CS_SIM_FIT_NO,
+        {small, large, 1, 0, CS_SIM_FIT_NO,
          "No. Out of memory: the last failed allocation was short by 0 B. The figures end there."},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -195,13 +203,14 @@ static void a_program_that_adapts_runs(void)
                                     .base = {{.name = "with enough memory"}}};
         pair.run[CS_WITHOUT].outcome = outcome_of(rows[i].run, 4);
         pair.run[CS_WITHOUT].outcome.status = rows[i].status;
+        pair.run[CS_WITHOUT].outcome.errors = rows[i].errors;
         pair.base[CS_WITHOUT].outcome = outcome_of(rows[i].base, 0);
         pair.base[CS_WITHOUT].outcome.needed = 2 * gib;
         CHECK_INT(cs_sim_answer_fits(&program, &pair, CS_WITHOUT, &text), rows[i].fit);
         CHECK_STR(why, rows[i].why);
         CHECK(!cs_sim_outcome_same_engines(&pair.run[CS_WITHOUT].outcome,
                                            &pair.base[CS_WITHOUT].outcome) ||
-              rows[i].run == twice);
+              rows[i].run == large || rows[i].run == twice);
         cs_sim_pair_free(&pair);
     }
 }
@@ -362,7 +371,8 @@ static void write_text(const char *name, const char *text)
 
 #define HELD(id, peak)                                                                             \
     {                                                                                              \
-        .pid = id, .peak_bytes = peak, .last_refused_bytes = 100, .last_refused_live = peak        \
+        .pid = id, .peak_bytes = peak, .refused = 1, .last_refused_bytes = 100,                    \
+        .last_refused_live = peak                                                                  \
     }
 
 /* Of several processes the one that held most, the first of equals, or the one of the run's number.
@@ -408,6 +418,35 @@ static void the_process_that_held_most(void)
         cs_sim_outcome_free(&run.outcome);
         CHECK(i == 0 || atomic_load(&heap_taken) == taken); /* the first fills caches */
     }
+}
+
+/* A parent that ends because its child ran out of memory: the child's failures count. */
+static void failures_of_all_processes(void)
+{
+    struct cs_sim_run run = {.folder = ".", .memory = 64, .outcome = {.status = 1}};
+    write_progress("progress", (struct cs_process_progress[]){{.pid = 11, .peak_bytes = 60},
+                                                              {.pid = 12,
+                                                               .peak_bytes = 4,
+                                                               .refused = 3,
+                                                               .last_refused_bytes = 10,
+                                                               .last_refused_live = 64}});
+    write_text("python.11.json", "{\"retries\":1,\"failed\":0,\"errors\":0,\"allocated\":50}");
+    write_text("python.12.json", "{\"retries\":3,\"failed\":2,\"errors\":1,\"allocated\":4}");
+    CHECK(cs_sim_outcome_read(&run));
+    CHECK_INT(run.outcome.pid, 11);
+    CHECK_INT(run.outcome.allocated, 50);
+    CHECK_INT(run.outcome.refused, 3);
+    CHECK_INT(run.outcome.missing_bytes, 10);
+    CHECK_INT(run.outcome.retries, 4);
+    CHECK_INT(run.outcome.errors, 1);
+    CHECK_INT(cs_sim_outcome_failures(&run.outcome), 2);
+    CHECK(cs_sim_outcome_out_of_memory(&run.outcome));
+    cs_sim_outcome_free(&run.outcome);
+    (void)unlink("python.12.json");
+    CHECK(cs_sim_outcome_read(&run)); /* not Python: the device's count */
+    CHECK_INT(cs_sim_outcome_failures(&run.outcome), 3);
+    cs_sim_outcome_free(&run.outcome);
+    (void)unlink("python.11.json");
 }
 
 /* --- tables and pages --- */
@@ -473,6 +512,7 @@ int main(void)
     TEST(expandable_segments_are_advised_if_a_larger_device_is_needed);
     TEST(names_are_counted_and_cut);
     TEST(the_process_that_held_most);
+    TEST(failures_of_all_processes);
     TEST(empty_timeline_has_no_rows);
     TEST(the_page_goes_by_calls);
     snprintf(remove, sizeof remove, "rm -r %s", folder);
