@@ -89,25 +89,48 @@ bool cs_loader_try(const char *file, char *complaint, size_t size)
     return true;
 }
 
-/* Appends the folders of a search path, with $ORIGIN replaced. An empty search path adds nothing,
- * because an empty folder is the current folder. */
-static void put_folders(const char *folders, const char *caller, struct cs_text *text)
+/* True if a search path contains a folder. */
+static bool has_folder(const char *folders, const char *folder)
+{
+    const size_t length = strlen(folder);
+    for (const char *at = folders; *at; at += strcspn(at, ":"), at += *at == ':')
+        if (strcspn(at, ":") == length && strncmp(at, folder, length) == 0)
+            return true;
+    return false;
+}
+
+/* Writes the first folder of a search path with $ORIGIN replaced. Returns its length there. */
+static size_t expand_folder(const char *folders, const char *caller, char folder[PATH_MAX])
 {
     static const char *const words[] = {"$ORIGIN", "${ORIGIN}"};
-    if (!folders || !*folders)
-        return;
-    if (text->length > (int)strlen(search_path))
-        cs_text_put(text, ":");
-    while (*folders) {
+    struct cs_text text = {.at = folder, .size = PATH_MAX};
+    const size_t length = strcspn(folders, ":");
+    folder[0] = '\0';
+    for (size_t at = 0; at < length;) {
         size_t skip = 0;
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-            if (strncmp(folders, words[i], strlen(words[i])) == 0)
+            if (strncmp(folders + at, words[i], strlen(words[i])) == 0)
                 skip = strlen(words[i]);
         if (skip > 0)
-            cs_text_put(text, "%.*s", (int)(cs_path_file(caller) - caller), caller);
+            cs_text_put(&text, "%.*s", (int)(cs_path_file(caller) - caller), caller);
         else
-            cs_text_put(text, "%c", *folders);
-        folders += skip > 0 ? skip : 1;
+            cs_text_put(&text, "%c", folders[at]);
+        at += skip > 0 ? skip : 1;
+    }
+    return length;
+}
+
+/* Appends the folders of a search path, with $ORIGIN replaced, without those that are there. That
+ * of TensorFlow has each folder 15 times. An empty search path adds nothing, because an empty
+ * folder is the current folder. */
+static void put_folders(const char *folders, const char *caller, struct cs_text *text)
+{
+    char folder[PATH_MAX];
+    while (folders && *folders) {
+        const size_t length = expand_folder(folders, caller, folder);
+        if (!has_folder(text->at + strlen(search_path), folder))
+            cs_text_put(text, "%s%s", text->length > (int)strlen(search_path) ? ":" : "", folder);
+        folders += length + (folders[length] == ':');
     }
 }
 

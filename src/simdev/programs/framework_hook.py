@@ -178,7 +178,34 @@ class Mlx:
                 "reserved": -1} if self.peak else None
 
 
-TORCH, VALUES, JAX, MLX = Torch(), framework_values.Values(), Jax(), Mlx()
+class TensorFlow:
+    """The peak of TensorFlow's allocator on the first GPU. It takes all free memory when it starts ("holds"), and handles refusals itself."""
+
+    def __init__(self):
+        self.peak = 0
+
+    def patch(self, context):
+        """Keeps the peak whenever the program resets it."""
+        reset = context.Context.reset_memory_stats
+
+        def keep_and_reset(own, device):
+            self.keep()
+            return reset(own, device)
+        context.Context.reset_memory_stats = keep_and_reset
+
+    def keep(self):
+        context = sys.modules["tensorflow.python.eager.context"].context_safe()
+        if context is not None and context._initialized and context.num_gpus() > 0:
+            self.peak = max(self.peak, context.get_memory_info("GPU:0")["peak"])
+
+    def report(self):
+        import importlib.metadata
+        self.keep()
+        return {"framework": "TensorFlow " + importlib.metadata.version("tensorflow"), "device": 0, "holds": True, "failed": 0,
+                "allocated": self.peak, "reserved": -1} if self.peak else None
+
+
+TORCH, VALUES, JAX, MLX, TENSORFLOW = Torch(), framework_values.Values(), Jax(), Mlx(), TensorFlow()
 
 
 class Finder:
@@ -187,7 +214,8 @@ class Finder:
     def __init__(self):
         self.patches = {"torch.cuda": TORCH.patch, "torch": VALUES.patch,
                         "torchvision": lambda _: VALUES.take_over("torchvision"),
-                        "jax._src.hardware_utils": JAX.answer, "jax._src.api": JAX.before_the_end, "mlx.core": MLX.patch}
+                        "jax._src.hardware_utils": JAX.answer, "jax._src.api": JAX.before_the_end, "mlx.core": MLX.patch,
+                        "tensorflow.python.eager.context": TENSORFLOW.patch}
 
     def find_spec(self, name, path=None, target=None):
         patch = self.patches.pop(name, None)
@@ -226,9 +254,12 @@ def write():
         peaks = guarded(JAX.report)
     if peaks is None and "mlx.core" in sys.modules:
         peaks = guarded(MLX.report)
+    if peaks is None and "tensorflow.python.eager.context" in sys.modules:
+        peaks = guarded(TENSORFLOW.report)
     if peaks is not None:
         # Frameworks that set a limit fail without a refusal of the GPU. Python keeps the exception that ended the program.
-        peaks["exhausted"] = "RESOURCE_EXHAUSTED" in str(getattr(sys, "last_value", ""))
+        last = getattr(sys, "last_value", None)
+        peaks["exhausted"] = "RESOURCE_EXHAUSTED" in str(last) or type(last).__name__ == "ResourceExhaustedError"
         with open(f"{place}.{os.getpid()}.json", "w", encoding="utf-8") as file:
             json.dump(peaks, file)
     return True

@@ -497,6 +497,7 @@ static void folders_of_the_calling_file(void)
                 {"r", NULL, "/v", "r:/v"},
                 {NULL, "/u", "/v", "/v:/u"},
                 {"", "", "/v", "/v"},
+                {NULL, "/u:$ORIGIN/w:/u:$ORIGIN/w:/v", "/v", "/v:/u:lib//w"}, /* each once */
                 {NULL, NULL, NULL, ""}};
     char path[PATH_MAX], folders[256];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
