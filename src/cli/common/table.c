@@ -15,7 +15,8 @@ enum {
     GAP = 2 /* blanks between columns */
 };
 
-char *cs_table_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds)
+/* Writes a time for people, from nanoseconds: "38.4 ms". */
+static void write_time(char text[CS_BYTES_TEXT], int64_t nanoseconds)
 {
     double time = (double)nanoseconds;
     if (nanoseconds < 1000000)
@@ -24,7 +25,6 @@ char *cs_table_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds)
         snprintf(text, CS_BYTES_TEXT, "%.1f ms", time / 1e6);
     else
         snprintf(text, CS_BYTES_TEXT, "%.1f s", time / 1e9);
-    return text;
 }
 
 char *cs_table_change_text(char text[CS_BYTES_TEXT], double least, double most)
@@ -88,7 +88,7 @@ const char *cs_table_text(const struct cs_column *column, const struct cs_value 
     else if (people && column->cell == CS_CELL_BYTES)
         cs_table_bytes_text(buffer, value->number);
     else if (people && column->cell == CS_CELL_TIME)
-        cs_table_time_text(buffer, value->number);
+        write_time(buffer, value->number);
     else
         snprintf(buffer, CS_CELL_TEXT_BYTES, "%" PRId64, value->number);
     return buffer;

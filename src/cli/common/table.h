@@ -19,9 +19,6 @@ enum {
 };
 char *cs_table_bytes_text(char text[CS_BYTES_TEXT], int64_t bytes);
 
-/* Writes a time for people, from nanoseconds: "38.4 ms"; returns text. */
-char *cs_table_time_text(char text[CS_BYTES_TEXT], int64_t nanoseconds);
-
 /* Writes the change of a figure whose ratio is from `least` to `most`: "+5.1 to +11.1 %", or one
  * number if both are shown alike; returns text. */
 char *cs_table_change_text(char text[CS_BYTES_TEXT], double least, double most);

@@ -24,7 +24,9 @@ static void sum_operands(const struct cs_problem *problem, struct cs_prediction 
     }
 }
 
-bool cs_plan_build_shapes(struct cs_plan *plan, const struct cs_vendor *vendor)
+/* Builds the plans of a cut's tile shapes again, because a decision does not keep their workspaces,
+ * and settles the cut. False if cuDNN does not build one a second time. */
+static bool build_shapes(struct cs_plan *plan, const struct cs_vendor *vendor)
 {
     for (int64_t i = 0; i < plan->shapes; i++) {
         struct cs_problem shape;
@@ -55,7 +57,7 @@ static void weigh_tiles(const struct cs_problem *problem, const struct cs_vendor
         cs_plan_cut(problem, tiling, &plan) != CS_OK)
         return;
     prediction->halo = plan.halo;
-    if (prediction->untiled.least > 0 && cs_plan_build_shapes(&plan, vendor)) {
+    if (prediction->untiled.least > 0 && build_shapes(&plan, vendor)) {
         const struct cs_cost cost = cs_cost_of(&plan, prediction->offer.workspace, profile);
         prediction->ratio = cs_cost_ratio(cs_cost_times(&cost), prediction->untiled);
     }

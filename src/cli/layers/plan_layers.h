@@ -44,10 +44,6 @@ struct cs_prediction {
 bool cs_predict(const struct cs_predictor *predictor, const struct cs_layers *layers,
                 struct cs_prediction *prediction, char *error, size_t size);
 
-/* Builds the plans of a cut's tile shapes again, because a decision does not keep their workspaces,
- * and settles the cut. False if cuDNN does not build one a second time. */
-bool cs_plan_build_shapes(struct cs_plan *plan, const struct cs_vendor *vendor);
-
 /* --- the cuDNN that plans --- */
 
 /* Opens the cuDNN of `path`, a file or a folder. `path` NULL: the cuDNN that the loader finds, else

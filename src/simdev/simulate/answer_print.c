@@ -45,13 +45,19 @@ static void write_change(const int64_t value[CS_SIDES], char text[CS_BYTES_TEXT]
     cs_table_change_text(text, change, change);
 }
 
-bool cs_sim_figure_write(const struct cJSON *answer, enum cs_figure figure,
-                         struct cs_figure_text *text)
+/* A figure of both runs for people. */
+struct figure_text {
+    char side[CS_SIDES][CS_CELL_TEXT_BYTES]; /* "-": not known */
+    char change[CS_BYTES_TEXT];              /* "-37.0 %"; "": not compared */
+};
+
+/* Fills `text` with a figure of both sides. False if no run has the figure. */
+static bool write_figure(const cJSON *answer, enum cs_figure figure, struct figure_text *text)
 {
     const struct cs_column column = {.cell = cs_figures[figure].cell};
     int64_t value[CS_SIDES];
     read_figure(answer, figure, value);
-    *text = (struct cs_figure_text){.change = ""};
+    *text = (struct figure_text){.change = ""};
     for (int side = 0; side < CS_SIDES; side++)
         (void)cs_table_text(&column, &(struct cs_value){.number = value[side]}, true,
                             text->side[side]);
@@ -75,8 +81,8 @@ static void print_cells(const cJSON *answer, const char *without, const char *wi
 static void print_figures(const cJSON *answer, const char *title)
 {
     const bool is_short = was_short(answer);
-    struct cs_figure_text text;
-    if (!cs_sim_figure_write(answer, CS_FIGURE_device_peak, &text))
+    struct figure_text text;
+    if (!write_figure(answer, CS_FIGURE_device_peak, &text))
         return;
     printf("\n%-*s", FIGURE + 2, title);
     print_cells(answer, "without", "with convshim");
@@ -85,7 +91,7 @@ static void print_figures(const cJSON *answer, const char *title)
         const bool of_shortage =
             i == CS_FIGURE_allocation_retries || i == CS_FIGURE_failed_allocations;
         if (!cs_figures[i].title || (of_shortage && !is_short) ||
-            !cs_sim_figure_write(answer, (enum cs_figure)i, &text))
+            !write_figure(answer, (enum cs_figure)i, &text))
             continue;
         printf("  %-*s", FIGURE, cs_figures[i].title);
         print_cells(answer, text.side[CS_WITHOUT], text.side[CS_WITH]);

@@ -104,16 +104,6 @@ struct cs_figure_kind {
 };
 extern const struct cs_figure_kind cs_figures[CS_FIGURES];
 
-/* A figure of both runs for people. */
-struct cs_figure_text {
-    char side[CS_SIDES][CS_CELL_TEXT_BYTES]; /* "-": not known */
-    char change[CS_BYTES_TEXT];              /* "-37.0 %"; "": not compared */
-};
-
-/* Fills `text` with a figure of both sides. False if no run has the figure. */
-bool cs_sim_figure_write(const struct cJSON *answer, enum cs_figure figure,
-                         struct cs_figure_text *text);
-
 /* Prints an answer as text, with `checks` also whether it fits. */
 void cs_sim_answer_print(const struct cs_simulation *simulation, const struct cs_sim_pair *pair,
                          const struct cJSON *answer, bool checks);
