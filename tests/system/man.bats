@@ -36,7 +36,7 @@ commands()
 @test "roff's own characters in a text are text" {
     command -v groff >/dev/null || cannot_run "no groff"
     groff -man -Tascii -P-c -P-b -P-u "$PAGES/convshim.1" | tr -s ' \n' ' ' >page.out
-    "$COMMAND" doctor --help | tr -s ' \n' ' ' | grep -o 'Checks if convshim .* line is wrong\.' >about
+    "$COMMAND" doctor --help | tr -s ' \n' ' ' | grep -o 'Checks if convshim .* if it will not\.' >about
     grep -qF -- "$(<about)" page.out || fail "what --help says of doctor is not in the page"
 }
 
