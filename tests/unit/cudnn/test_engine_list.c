@@ -230,10 +230,10 @@ static void equal_problems_are_decided_once(void)
         CHECK(cs_layers_add(&layers, i % 3 ? "other" : "m", "one", &problem));
     layers.layer[2].problem = rows(CS_BACKWARD_DATA, 1);
     CHECK(cs_predict(&predictor, &layers, made, error, sizeof error));
-    CHECK_INT(memcmp(&made[3], &made[0], sizeof *made), 0);
-    CHECK_INT(memcmp(&made[4], &made[1], sizeof *made), 0);
-    CHECK_INT(made[2].status, CS_OK);
-    CHECK_INT(made[0].offer.workspace, 100);
+    for (int i = 0; i < 5; i++) {
+        CHECK_INT(made[i].status, CS_OK);
+        CHECK_INT(made[i].offer.workspace, 100);
+    }
     int queries = 0;
     for (int i = 0; i < cudnn.made; i++)
         queries += cudnn.descriptor[i].type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR;
