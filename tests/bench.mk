@@ -14,8 +14,8 @@ $(B)/bench/libcudnn.so.9: $(null) src/simdev/cudnn/cudnn.map
 	$(Q)ln -sf $(@F) $(@D)/libcudnn.so
 $(B)/bench/libcuda.so.1: $(B)/obj/tests/bench/null_cuda.o
 	$(call say,LD)mkdir -p $(@D); $(CC) $(LDLIB) -Wl,-soname,$(@F) -o $@ $<
-$(B)/bench/bench: $(B)/obj/tests/bench/bench.o $(B)/bench/libcudnn.so.9 $(B)/bench/libcuda.so.1
-	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $< -L$(@D) -lcudnn -Wl,--no-as-needed -l:libcuda.so.1
+$(B)/bench/bench: $(addprefix $(B)/obj/tests/,bench/bench.o support/apps/backend.o support/apps/values.o) $(B)/bench/libcudnn.so.9 $(B)/bench/libcuda.so.1
+	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $(filter %.o,$^) -L$(@D) -lcudnn -Wl,--no-as-needed -l:libcuda.so.1
 $(B)/bench/decide: $(B)/obj/tests/bench/decide.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -Wl,--wrap=cudnnBackendFinalize -o $@ $< $(appshare) \
 	-L$(B)/simdev -lcudnn -lcudart -lm

@@ -3,6 +3,7 @@
  * line. With the argument "large" it times the call of a plan that requires 16 MiB of workspace,
  * and prints the reported bytes. */
 #include "bench.h"
+#include "support/apps/backend.h"
 
 #include <cudnn.h>
 #include <cudnn_backend.h>
@@ -29,102 +30,66 @@ static void check(cudnnStatus_t status)
     }
 }
 
-static cudnnBackendDescriptor_t make(cudnnBackendDescriptorType_t type)
+static struct tensor tensor_of(int64_t n, int64_t c, int64_t extent)
 {
-    cudnnBackendDescriptor_t made = NULL;
-    check(cudnnBackendCreateDescriptor(type, &made));
-    return made;
-}
-
-static void set(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
-                cudnnBackendAttributeType_t type, int64_t count, const void *elements)
-{
-    check(cudnnBackendSetAttribute(descriptor, name, type, count, elements));
-}
-
-static void link_to(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
-                    cudnnBackendDescriptor_t value)
-{
-    set(descriptor, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value);
-}
-
-static cudnnBackendDescriptor_t make_tensor(int64_t uid, const int64_t dims[4])
-{
-    const int64_t strides[] = {dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3], 1};
-    const int64_t alignment = 16;
-    const cudnnDataType_t dtype = CUDNN_DATA_HALF;
-    cudnnBackendDescriptor_t tensor = make(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    set(tensor, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &dtype);
-    set(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, dims);
-    set(tensor, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides);
-    set(tensor, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid);
-    set(tensor, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment);
-    check(cudnnBackendFinalize(tensor));
-    return tensor;
-}
-
-static cudnnBackendDescriptor_t make_convolution(void)
-{
-    const int64_t spatial = 2, ones[] = {1, 1};
-    const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
-    const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-    cudnnBackendDescriptor_t conv = make(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
-    set(conv, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, &spatial);
-    set(conv, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &compute);
-    set(conv, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
-    set(conv, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, 2, ones);
-    set(conv, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, 2, ones);
-    set(conv, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, 2, ones);
-    set(conv, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, 2, ones);
-    check(cudnnBackendFinalize(conv));
-    return conv;
+    return (struct tensor){.type = CUDNN_DATA_HALF,
+                           .dims = 4,
+                           .size = {n, c, extent, extent},
+                           .stride = {c * extent * extent, extent * extent, extent, 1}};
 }
 
 static cudnnBackendDescriptor_t make_operation(int64_t extent)
 {
-    const int64_t image[] = {1, 64, extent, extent}, filter[] = {64, 64, 3, 3};
-    const float alpha = 1, beta = 0;
-    cudnnBackendDescriptor_t operation =
-        make(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
-    link_to(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, make_tensor('x', image));
-    link_to(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, make_tensor('w', filter));
-    link_to(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, make_tensor('y', image));
-    link_to(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, make_convolution());
-    set(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1, &alpha);
-    set(operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, 1, &beta);
-    check(cudnnBackendFinalize(operation));
+    const struct tensor image = tensor_of(1, 64, extent), filter = tensor_of(64, 64, 3);
+    const struct conv_problem problem = {.spatial = 2,
+                                         .pre = {1, 1},
+                                         .post = {1, 1},
+                                         .stride = {1, 1},
+                                         .dilation = {1, 1},
+                                         .alpha = 1};
+    cudnnBackendDescriptor_t part[4], operation;
+    check(backend_tensor(&image, 'x', BACKEND_MEMORY, &part[0]));
+    check(backend_tensor(&filter, 'w', BACKEND_MEMORY, &part[1]));
+    check(backend_tensor(&image, 'y', BACKEND_MEMORY, &part[2]));
+    check(backend_convolution(&problem, &part[3]));
+    check(backend_operation(&problem, part, &operation));
     return operation;
+}
+
+/* A finalized descriptor of that type with another one as an attribute. `index`: of the engine, may
+ * be NULL. */
+static cudnnBackendDescriptor_t make(cudnnBackendDescriptorType_t type,
+                                     cudnnBackendAttributeName_t name,
+                                     cudnnBackendDescriptor_t value, const int64_t *index)
+{
+    cudnnBackendDescriptor_t made = NULL;
+    check(cudnnBackendCreateDescriptor(type, &made));
+    check(backend_set_desc(made, name, value));
+    if (index)
+        check(backend_set(made, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, index));
+    check(cudnnBackendFinalize(made));
+    return made;
 }
 
 /* Convolves images of extent x extent. Without an engine it requires little, for any extent. */
 static cudnnBackendDescriptor_t make_plan(int64_t extent, const int64_t *index)
 {
-    cudnnBackendDescriptor_t graph = make(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    link_to(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, make_operation(extent));
-    set(graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
-    check(cudnnBackendFinalize(graph));
-    cudnnBackendDescriptor_t engine = make(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-    link_to(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph);
-    if (index)
-        set(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, index);
-    check(cudnnBackendFinalize(engine));
-    cudnnBackendDescriptor_t config = make(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    link_to(config, CUDNN_ATTR_ENGINECFG_ENGINE, engine);
-    check(cudnnBackendFinalize(config));
-    cudnnBackendDescriptor_t made = make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-    link_to(made, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
-    check(cudnnBackendFinalize(made));
-    return made;
+    const cudnnBackendDescriptor_t operation = make_operation(extent);
+    cudnnBackendDescriptor_t graph;
+    check(backend_graph(handle, &operation, 1, &graph));
+    cudnnBackendDescriptor_t engine = make(CUDNN_BACKEND_ENGINE_DESCRIPTOR,
+                                           CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph, index),
+                             config = make(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
+                                           CUDNN_ATTR_ENGINECFG_ENGINE, engine, NULL);
+    return make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                config, NULL);
 }
 
 static void chain(void)
 {
     static const int64_t uids[] = {'x', 'w', 'y'};
-    cudnnBackendDescriptor_t pack = make(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    set(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, operand);
-    set(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 3, uids);
-    set(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
-    check(cudnnBackendFinalize(pack));
+    cudnnBackendDescriptor_t pack;
+    check(backend_pack(3, uids, operand, workspace, &pack));
     check(cudnnBackendExecute(handle, plan, pack));
     check(cudnnBackendDestroyDescriptor(pack));
 }
