@@ -30,7 +30,7 @@ static int print_help(int status)
         printf("  %-9s %s\n", commands[i].name, commands[i].summary);
     puts("\n'convshim COMMAND --help' explains a command.\n"
          "Status: 0: done, or the answer is yes. 1: the answer is no. 2: the command line or\n"
-         "a file that it names is wrong. 3: no answer, because something is missing or failed.\n"
+         "an input file is wrong. 3: no answer, because something is missing or failed.\n"
          "'run' returns the status of the program.");
     return status;
 }

@@ -73,6 +73,41 @@ set_to()
     expect_line rnu.err "'rnu'.*'run'\?\$"
 }
 
+# bats test_tags=quick
+@test "exit statuses of all commands: 0 yes, 1 no, 2 wrong command line or file, 3 no answer" {
+    local wanted arguments
+    echo 'workspace = x' >bad.ini
+    : >good.ini
+    echo "1x8x8x8 -> 8 k3x3" >one.csv
+    while IFS='|' read -r wanted arguments; do
+        status=0
+        # shellcheck disable=SC2086 # several
+        CUDA_VISIBLE_DEVICES="" "$COMMAND" $arguments >status.out 2>status.err || status=$?
+        expect_equal "status of convshim $arguments" "$status" "$wanted"
+        case $arguments in *list | *good.ini)
+            status=0
+            # shellcheck disable=SC2086
+            "$COMMAND" $arguments >/dev/full 2>status.err || status=$?
+            expect_equal "status of convshim $arguments on a full disk" "$status" 3
+        esac
+    done <<'END'
+0|config --check good.ini
+1|config --check bad.ini
+2|config --check missing.ini
+0|predict --device list
+0|simulate --device list
+2|predict --layers missing.csv
+3|predict --cudnn missing.so --layers one.csv
+1|doctor ./missing
+1|status 1
+2|status x
+2|report missing.json
+3|verify
+2|simulate --device missing -- true
+3|simulate --library ./missing.so -- true
+END
+}
+
 @test "presets: each is a faultless ini file that begins with its purpose, is listed and accepted" {
     local file name
     for file in "$ROOT"/conf/presets/*.ini; do

@@ -16,7 +16,7 @@
 enum cs_cli_status {
     CS_CLI_OK,    /* done, or the answer is yes */
     CS_CLI_NO,    /* the answer is no */
-    CS_CLI_USAGE, /* the command line or a file that it names is wrong */
+    CS_CLI_USAGE, /* the command line or an input file is wrong */
     CS_CLI_NONE   /* no answer: something is missing or failed, or it could not be written */
 };
 
