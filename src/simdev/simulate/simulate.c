@@ -74,6 +74,22 @@ static bool print_json(const struct cs_simulation *simulation, cJSON *answers)
     return cs_json_print(root, stdout);
 }
 
+/* Prints what the table of several devices does not show: how the work differs, and why the peak
+ * does not fall. */
+static void print_sentences(const cJSON *answers)
+{
+    static const char *const member[] = {"work", "no_gain"}, *const label[] = {"work", "no gain"};
+    const cJSON *answer;
+    for (int i = 0; i < 2; i++) {
+        cJSON_ArrayForEach(answer, answers)
+        {
+            const char *text = cs_json_text(answer, member[i]);
+            if (text)
+                printf("%s on %s: %s\n", label[i], cs_json_text(answer, "name"), text);
+        }
+    }
+}
+
 /* Prints the answers in the format of the options. False: memory is short. */
 static bool print_results(const struct cs_simulation *simulation,
                           const struct cs_simulate_options *options, const struct cs_sim_pair *pair,
@@ -92,6 +108,8 @@ static bool print_results(const struct cs_simulation *simulation,
                "convolutions only.\n",
                *simulation->program.folder ? simulation->program.folder
                                            : "no folder: NONE WAS FOUND");
+    if (several && !csv)
+        print_sentences(answers);
     if (earlier)
         cs_baseline_print(earlier, answers->child, csv ? stderr : stdout);
     return true;
