@@ -32,6 +32,10 @@ bool cs_output_check(const char *command, const char *option, const char *path, 
     if (is_standard(path))
         return true;
     const bool exists = stat(path, &there) == 0;
+    if (exists && S_ISDIR(there.st_mode)) {
+        cs_cli_complain("%s: --%s %s: a folder. Name a file.", command, option, path);
+        return false;
+    }
     if (!exists && !has_writable_folder(path)) {
         cs_cli_complain("%s: --%s %s: %s", command, option, path, strerror(errno));
         return false;

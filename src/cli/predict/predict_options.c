@@ -115,7 +115,10 @@ static int read_options(int argc, char **argv, struct cs_predict_options *option
         return status;
     options->shape = operand < argc ? argv[operand++] : NULL;
     if (operand < argc)
-        return cs_cli_refuse(command.name, "'%s': only one convolution is allowed", argv[operand]);
+        return cs_cli_refuse(command.name,
+                             "'%s': only one convolution is allowed. Put it in quotes, because it "
+                             "has blanks and a >",
+                             argv[operand]);
     return check_options(options);
 }
 

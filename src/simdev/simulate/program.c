@@ -120,8 +120,14 @@ static bool examine_program(struct cs_sim_program *program, struct cs_program_fa
 {
     cs_program_examine(facts, program->command);
     if (!*facts->program) {
-        cs_cli_complain("%s: not found, or not executable. Check its spelling and PATH.",
-                        *cs_wrapper_unwrap(program->command));
+        const char *word = *cs_wrapper_unwrap(program->command);
+        const size_t length = strlen(word);
+        if (length > 3 && strcmp(word + length - 3, ".py") == 0)
+            cs_cli_complain("%s: not executable. Run it with Python: convshim simulate -- python "
+                            "%s",
+                            word, word);
+        else
+            cs_cli_complain("%s: not found, or not executable. Check its spelling and PATH.", word);
         return false;
     }
     choose_cudnn(program, facts);

@@ -21,7 +21,8 @@ static const char *parse_list(const char *text, struct cs_vary *to)
     while (*text) {
         const size_t length = strcspn(text, ",");
         if (to->values == CS_VARY_VALUES || length == 0 || length >= CS_VARY_TEXT)
-            return "at most 64 values of 1 to 63 characters are allowed";
+            return length == 0 ? "a value is empty. Write V1,V2,... without blanks"
+                               : "at most 64 values of 1 to 63 characters are allowed";
         snprintf(to->value[to->values++], CS_VARY_TEXT, "%.*s", (int)length, text);
         text += length + (text[length] == ',');
     }
@@ -56,6 +57,9 @@ const char *cs_vary_parse(const char *text, struct cs_vary *to)
         if (!isalnum((unsigned char)text[i]) && text[i] != '_')
             return "a name consists of letters, digits and _";
     snprintf(to->name, sizeof to->name, "%.*s", (int)length, text);
+    if (isdigit((unsigned char)*values) && strspn(values, "0123456789-") == strlen(values) &&
+        strchr(values, '-'))
+        return "a range is LO..HI or LO..HI:STEP, with two dots";
     if (!strstr(values, ".."))
         return parse_list(values, to);
     return parse_range(values, to);

@@ -83,23 +83,15 @@ static void the_largest_value_of_a_range(void)
 
 static void wrong_values_are_refused(void)
 {
-    static const char *const wrong[] = {"",
-                                        "px",
-                                        "=1",
-                                        "px=",
-                                        "px=1,,2",
-                                        "p x=1",
-                                        "px=2..2",
-                                        "px=3..2",
-                                        "px=1..2x",
-                                        "px=..2",
-                                        "px=1..",
-                                        "px=-1..2",
-                                        "px=1..99999999999999999999",
-                                        "px=1..9:",
-                                        "px=1..9:0",
-                                        "px=1..9:9",
-                                        "px=1..9:2x",
+    static const char *const wrong[] = {"px=512-1024", "",
+                                        "px",          "=1",
+                                        "px=",         "px=1,,2",
+                                        "p x=1",       "px=2..2",
+                                        "px=3..2",     "px=1..2x",
+                                        "px=..2",      "px=1..",
+                                        "px=-1..2",    "px=1..99999999999999999999",
+                                        "px=1..9:",    "px=1..9:0",
+                                        "px=1..9:9",   "px=1..9:2x",
                                         "px=1..9:2:3"};
     struct cs_vary vary;
     char many[200] = "v=0";
