@@ -14,32 +14,31 @@ enum {
     ROUNDING = 2 << 20
 };
 
+/* The searches below halve the rest without a branch that depends on the data, which the processor
+ * would mispredict at half of the steps. */
+
 /* The index of the first free block that begins after an address. */
 static int first_after(const struct cs_blocks *blocks, uint64_t address)
 {
-    int low = 0, high = blocks->free_blocks;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (blocks->free[middle].begin > address)
-            high = middle;
-        else
-            low = middle + 1;
+    int at = 0;
+    for (int rest = blocks->free_blocks; rest > 0;) {
+        const int half = (rest + 1) / 2;
+        at += blocks->free[at + half - 1].begin <= address ? half : 0;
+        rest -= half;
     }
-    return low;
+    return at;
 }
 
 /* The index of the first edge at or after an address. */
 static int edge_from(const struct cs_blocks *blocks, uint64_t address)
 {
-    int low = 0, high = blocks->edges;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (blocks->edge[middle] >= address)
-            high = middle;
-        else
-            low = middle + 1;
+    int at = 0;
+    for (int rest = blocks->edges; rest > 0;) {
+        const int half = (rest + 1) / 2;
+        at += blocks->edge[at + half - 1] < address ? half : 0;
+        rest -= half;
     }
-    return low;
+    return at;
 }
 
 static bool is_edge(const struct cs_blocks *blocks, uint64_t address)
