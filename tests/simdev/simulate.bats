@@ -196,7 +196,7 @@ END
     expect_equal "killed children" "$(grep -cE '^  [0-9]+ +5 MiB, 0 convolutions launched, killed or ended by _exit$' simulate.out)" 2
     expect_line simulate.out '^  [0-9]+ +7 MiB, 0 convolutions launched$'
     simulate --only without --cuda 13 --capacity 7MiB --context 0 --keep small -- python3 several.py
-    expect_equal "refused" "$(sort small/without-*/output | xargs)" "child 2 child 2 parent 0 parent 0"
+    expect_equal "refused" "$(sort small/without-h200-*/output | xargs)" "child 2 child 2 parent 0 parent 0"
 }
 
 # bats test_tags=quick

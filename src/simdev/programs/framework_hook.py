@@ -43,13 +43,14 @@ class Torch:
         """Keeps the peaks whenever the program resets them, counts out-of-memory errors that reach the program, and calls `record` at the
         first use of CUDA."""
         import torch
-        error = getattr(torch, "OutOfMemoryError", None) or cuda.OutOfMemoryError
-        make = error.__init__
+        error = getattr(torch, "OutOfMemoryError", None) or getattr(cuda, "OutOfMemoryError", None)
+        if error:
+            make = error.__init__
 
-        def count_and_make(*arguments, **named):
-            self.errors += 1
-            make(*arguments, **named)
-        error.__init__ = count_and_make
+            def count_and_make(*arguments, **named):
+                self.errors += 1
+                make(*arguments, **named)
+            error.__init__ = count_and_make
         reset = getattr(torch._C, "_cuda_resetPeakMemoryStats", None)
         if reset:
             def keep_and_reset(*arguments):

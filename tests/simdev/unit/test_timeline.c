@@ -92,8 +92,8 @@ static void workspaces_are_found_among_pytorch_allocations(void)
 static void tiles_share_a_workspace(void)
 {
     read_run("m 4194304\nc 200000 4000 100 10 4194304 first\nc 201000 2000 100 10 4194304 first\n",
-             "{\"order\":[0],\"sites\":[{\"calls\":1,\"tiled\":1,\"launches\":2,"
-             "\"reported\":9000}]}",
+             "{\"order\":[0],\"order_launches\":[2],"
+             "\"sites\":[{\"calls\":1,\"tiled\":1,\"launches\":2,\"reported\":9000}]}",
              "{\"events\":[[\"a\",2097152,2048,0],[\"f\",2097152,2048,0],[\"a\",2097152,9000,0],"
              "[\"f\",2097152,9000,0]]}");
     CHECK(timeline.matched);
@@ -107,9 +107,7 @@ static void tiles_share_a_workspace(void)
 /* Whether the launches of the record are those of the summary's calls, and the site of the last. */
 static void launches_and_the_calls_of_the_summary(void)
 {
-#define TWO(calls, tiled, launches)                                                                \
-    "{\"order\":[0,1],\"sites\":[{\"calls\":1,\"tiled\":0},{\"calls\":" calls ",\"tiled\":" tiled  \
-    ",\"launches\":" launches "}]}"
+#define TWO(launches) "{\"order\":[0,1],\"order_launches\":[1," launches "],\"sites\":[{},{}]}"
     static const char four[] = "m 1\nc 0 0 1 1 1 a\nc 0 0 1 1 1 b\nc 0 0 1 1 1 b\nc 0 0 1 1 1 b\n";
 #define AND_ONE(launch) "m 1\nc 0 4096 100 10 1 first\n" launch "\n"
     static const struct {
@@ -118,11 +116,11 @@ static void launches_and_the_calls_of_the_summary(void)
         bool matched;
         int site;
     } rows[] = {
-        {four, TWO("1", "1", "3"), 2, true, 1},
-        {four, TWO("2", "2", "6"), 2, true, 1},
-        {four, TWO("2", "2", "2"), 4, true, 1},
-        {four, TWO("2", "2", "9"), 2, false, 1},
-        {four, TWO("2", "2", "0"), 4, false, 1},
+        {four, TWO("3"), 2, true, 1},
+        {four, TWO("1"), 4, true, 1},
+        {four, TWO("2"), 3, false, CS_TIMELINE_NONE},
+        {four, TWO("9"), 2, false, 1},
+        {four, TWO("0"), 4, false, 1},
         {"m 1\nc 0 0 100 10 1 first\n", untiled, 1, false, 0},
         /* Beyond the order: a launch like another is of its site. */
         {AND_ONE("c 0 4096 100 10 1 first"), one, 2, true, 0},
@@ -145,9 +143,7 @@ static void without_a_framework_blocks_are_the_devices(void)
     read_run("m 1000\na 10000 1000\nm 5000\na 20000 4000\n"
              "c 20000 3000 100 10 5000 first\nc 0 0 100 10 5000 first\n"
              "c 20200 2000 100 10 5000 second\nm 1000\nf 20000\n",
-             "{\"order\":[0,1],\"sites\":[{\"calls\":1,\"tiled\":1,\"launches\":2},"
-             "{\"calls\":1,\"tiled\":0}]}",
-             NULL);
+             "{\"order\":[0,1],\"order_launches\":[2,1],\"sites\":[{},{}]}", NULL);
     CHECK(timeline.matched);
     CHECK_INT(timeline.calls, 2);
     CHECK_INT(timeline.call[0].launches, 2);
