@@ -2,6 +2,7 @@
  * lock is taken only to add a row. */
 #include "account/account.h"
 
+#include "base/checked.h"
 #include "base/hash.h"
 #include "base/invariant.h"
 #include <stdio.h>
@@ -78,16 +79,8 @@ char *cs_account_problem_id(const struct cs_problem *problem, char id[CS_SITE_ID
     return id;
 }
 
-/* Raises a counter to a value. All counters are relaxed: no reader infers one counter from another,
- * and a summary that is written while threads run describes no exact moment. */
-static void raise_to(_Atomic int64_t *most, int64_t value)
-{
-    int64_t before = atomic_load_explicit(most, memory_order_relaxed);
-    while (value > before && !atomic_compare_exchange_weak_explicit(
-                                 most, &before, value, memory_order_relaxed, memory_order_relaxed))
-        continue;
-}
-
+/* All counters are relaxed: no reader infers one counter from another, and a summary that is
+ * written while threads run describes no exact moment. */
 static int64_t add_to(_Atomic int64_t *counter, int64_t amount)
 {
     return atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
@@ -331,9 +324,9 @@ static void count_call(struct cs_account *account, const struct cs_site_ref *sit
         (void)number_of_call(account, launches);
         return;
     }
-    raise_to(&account->required_max, site->required);
-    raise_to(&account->reported_max, reported);
-    raise_to(&account->possible_max, possible);
+    cs_raise_atomic(&account->required_max, site->required);
+    cs_raise_atomic(&account->reported_max, reported);
+    cs_raise_atomic(&account->possible_max, possible);
     const int64_t number = number_of_call(account, launches);
     add_count(account, site, CS_COUNT_CALLS, 1);
     note_order(account, site, number);
@@ -351,7 +344,7 @@ void cs_account_passed(struct cs_account *account, const struct cs_site_ref *sit
 void cs_account_tiled(struct cs_account *account, const struct cs_site_ref *site, int64_t launches,
                       int lanes)
 {
-    raise_to(&account->lanes, lanes);
+    cs_raise_atomic(&account->lanes, lanes);
     add_to(&account->tiled_calls, 1);
     add_to(&account->launches, launches);
     add_count(account, site, CS_COUNT_TILED, 1);

@@ -1,9 +1,10 @@
 /* Arithmetic on extents and bytes that cannot wrap, since tensors may span more than 2^31 elements.
  * Every product or sum of extents uses these functions. They return true on success. On failure
- * *out_p is unchanged. Pure. */
+ * *out_p is unchanged. Pure, except cs_raise_atomic. */
 #ifndef CS_BASE_CHECKED_H
 #define CS_BASE_CHECKED_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -45,6 +46,15 @@ static inline double cs_larger(double a, double b)
 static inline void cs_raise(int64_t *most, int64_t value)
 {
     *most = cs_max(*most, value);
+}
+
+/* The same for a value that threads share. Relaxed: it orders no other memory. */
+static inline void cs_raise_atomic(_Atomic int64_t *most, int64_t value)
+{
+    int64_t before = atomic_load_explicit(most, memory_order_relaxed);
+    while (value > before && !atomic_compare_exchange_weak_explicit(
+                                 most, &before, value, memory_order_relaxed, memory_order_relaxed))
+        continue;
 }
 
 /* Quotient rounded up; a >= 0, b > 0. */

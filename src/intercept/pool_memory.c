@@ -4,8 +4,8 @@
  * address and the pool's numbers. */
 #include "intercept/pool_memory.h"
 
-#include "base/checked.h"
 #include "cudnn/bind/driver.h"
+#include "intercept/card_memory.h"
 #include "level/driver_pool.h"
 
 static struct cs_level_pools pools;
@@ -49,12 +49,7 @@ static bool note_stream(const struct cs_level_room *room, const void *stream)
 
 static int64_t card(const struct cs_level_room *room)
 {
-    size_t unused = 0, total = 0;
-    int64_t bytes;
-    return CS_CU(cuMemGetInfo_v2, &unused, &total) == CUDA_SUCCESS && unused <= INT64_MAX &&
-                   cs_add(room->reserved, (int64_t)unused, &bytes)
-               ? bytes
-               : 0;
+    return cs_card_memory(room->reserved);
 }
 
 static void give(const struct cs_level_room *room, void *stream, void *memory)

@@ -27,14 +27,6 @@ static bool is_doubted(struct cs_level_pool *pool, int64_t reserved)
     return atomic_load(&pool->grown_to) > 0;
 }
 
-static int64_t raise_high(struct cs_level_pool *pool, int64_t high)
-{
-    int64_t known = atomic_load(&pool->high);
-    while (known < high && !atomic_compare_exchange_weak(&pool->high, &known, high))
-        continue;
-    return cs_max(known, high);
-}
-
 static uintptr_t number_of(const void *stream)
 {
     return (uintptr_t)stream + 1;
@@ -44,11 +36,12 @@ enum cs_refusal cs_level_pool_ask(struct cs_level_pool *pool,
                                   const struct cs_level_pool_numbers *now, const void *stream,
                                   struct cs_level_room *room_p)
 {
+    cs_raise_atomic(&pool->high, now->high);
     *room_p =
         (struct cs_level_room){.device = -1,
                                .pool = pool,
                                .allocated = now->used,
-                               .high = raise_high(pool, now->high),
+                               .high = atomic_load(&pool->high),
                                .reserved = now->reserved,
                                .block = now->reserved - now->used,
                                .page = CS_LEVEL_POOL_PAGE,

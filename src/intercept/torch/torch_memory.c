@@ -6,9 +6,8 @@
  * device. */
 #include "intercept/torch/torch_memory.h"
 
-#include "base/checked.h"
-#include "cudnn/bind/driver.h"
 #include "cudnn/bind/torch.h"
+#include "intercept/card_memory.h"
 
 /* The tensors of scratch that is in use, for versions without functions for memory alone. */
 static void *tensor_of[CS_LEVEL_DEVICES];
@@ -90,12 +89,10 @@ static struct {
 /* Queries the driver only if the reserved bytes have changed, because that takes microseconds. */
 static int64_t card(const struct cs_level_room *room)
 {
-    size_t unused = 0, total = 0;
-    int64_t bytes;
     if (atomic_load(&cards[room->device].reserved) == room->reserved)
         return atomic_load(&cards[room->device].bytes);
-    if (CS_CU(cuMemGetInfo_v2, &unused, &total) != CUDA_SUCCESS || unused > INT64_MAX ||
-        !cs_add(room->reserved, (int64_t)unused, &bytes))
+    const int64_t bytes = cs_card_memory(room->reserved);
+    if (bytes == 0)
         return 0;
     atomic_store(&cards[room->device].bytes, bytes);
     atomic_store(&cards[room->device].reserved, room->reserved);
