@@ -295,7 +295,7 @@ static bool run_untiled(const struct deciding *d, const struct choice *choice, v
     return true;
 }
 
-/* Takes the memory of a choice: *memory_p is to be given back, *scratch_p is to be used. */
+/* Takes the memory of a choice: *memory_p must be returned, *scratch_p is for the launches. */
 static enum cs_refusal take(const struct deciding *d, int64_t bytes, void **memory_p,
                             char **scratch_p)
 {

@@ -49,7 +49,7 @@ bool cs_blocks_take(struct cs_blocks *blocks, uint64_t begin, int64_t bytes, int
 bool cs_blocks_give(struct cs_blocks *blocks, uint64_t begin, int64_t bytes);
 
 /* Forgets all free blocks, because the allocator has returned memory to the device. Blocks in use
- * stay known, and become free when they are given back. */
+ * stay known, and become free when the program returns them. */
 void cs_blocks_forget(struct cs_blocks *blocks);
 
 /* Returns the bytes of the largest free block, 0 without one. */

@@ -18,7 +18,7 @@ enum {
     CS_LEVEL_POOL_PAGE = 32 << 20
 };
 
-/* What the driver reports about a pool. */
+/* The driver's numbers about a pool. */
 struct cs_level_pool_numbers {
     int64_t used;     /* allocated now */
     int64_t high;     /* the most that was, since the program reset it */
@@ -58,7 +58,7 @@ bool cs_level_pool_begin(struct cs_level_pool *pool);
 void cs_level_pool_end(struct cs_level_pool *pool);
 
 /* Records that scratch was allocated: the pool had `before` reserved bytes, and has `after` now.
- * False if it grew although `may_grow` is false. The scratch must be given back unused then. */
+ * False if it grew although `may_grow` is false. The scratch must be returned unused then. */
 bool cs_level_pool_taken(struct cs_level_pool *pool, int64_t before, int64_t after, bool may_grow);
 
 #endif

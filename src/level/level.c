@@ -128,8 +128,8 @@ static int64_t rounded(int64_t bytes)
     return cs_mul(cs_ceil_div(bytes, CS_LEVEL_ROUNDING), CS_LEVEL_ROUNDING, &up) ? up : bytes;
 }
 
-/* Records what the program would have allocated at a call without convshim: the workspace that its
- * plan requires instead of `block` bytes. */
+/* Records the size that the program would have allocated at a call without convshim: with the
+ * workspace that its plan requires instead of `block` bytes. */
 static void note_without(struct cs_device_level *level, int64_t block, int64_t required)
 {
     int64_t without;

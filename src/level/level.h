@@ -1,6 +1,7 @@
-/* The level of device memory: what a program holds of PyTorch's caching allocator now, and what it
- * has held at most. The allocator reports each block that it hands out or takes back. From the
- * reports this part computes the room that a call may use without raising the program's peak.
+/* The level of device memory: the bytes that a program holds of PyTorch's caching allocator now,
+ * and the most that it has held. The allocator reports each block that it hands out or takes back.
+ * From the reports this part computes the room that a call may use without raising the program's
+ * peak.
  *
  * "The program's" excludes scratch that the library itself has taken from the allocator
  * (cs_level_begin). All sizes are bytes.
@@ -93,9 +94,9 @@ struct cs_level_room {
     bool first_stream; /* the call's stream is not the one that convolutions have used so far */
 };
 
-/* Finds the level whose allocator holds the call's memory, and reads its room. Records what the
- * call would have allocated without convshim. CS_REFUSAL_NONE, or the reason why nothing may be
- * taken. With any result but CS_REFUSAL_UNKNOWN *room_p is complete. */
+/* Finds the level whose allocator holds the call's memory, and reads its room. Records the
+ * size that the call would have allocated without convshim. CS_REFUSAL_NONE, or the reason why
+ * nothing may be taken. With any result but CS_REFUSAL_UNKNOWN *room_p is complete. */
 enum cs_refusal cs_level_ask(struct cs_levels *levels, const struct cs_level_call *call,
                              struct cs_level_room *room_p);
 
@@ -122,7 +123,7 @@ bool cs_level_stream(struct cs_levels *levels, int device, const void *stream);
  *     begin, the allocator hands out scratch, cs_level_taken,
  *     resume, the allocator takes it back, cs_level_end
  *
- * cs_level_taken returns false if the scratch must be given back unused: the allocator has reported
+ * cs_level_taken returns false if the scratch must be returned unused: the allocator has reported
  * no block at `memory` for this device, or it has grown although `may_grow` is false, so that the
  * table of free memory is wrong. Nothing is taken from the device then until its reserved memory
  * shrinks. */

@@ -74,8 +74,8 @@ static bool print_json(const struct cs_simulation *simulation, cJSON *answers)
     return cs_json_print(root, stdout);
 }
 
-/* Prints what the table of several devices does not show: how the work differs, and why the peak
- * does not fall. */
+/* Prints the lines that the table of several devices has no column for: how the work differs, and
+ * why the peak does not fall. */
 static void print_sentences(const cJSON *answers)
 {
     static const char *const member[] = {"work", "no_gain"}, *const label[] = {"work", "no gain"};

@@ -134,7 +134,7 @@ static void output_of_failed_programs(void)
     }
     write_file("output", "");
     CHECK(!cs_sim_outcome_output(&run, stderr));
-    /* Printed before the fork, and what nanobind reports at the end of a fork. */
+    /* Printed before the fork, and the report of nanobind at the end of a fork. */
     char *shown = NULL;
     size_t size = 0;
     snprintf(run.origin, sizeof run.origin, "before");
