@@ -189,9 +189,15 @@ uint64_t simdev_calls(const char *function);
  * from the start. */
 void simdev_drop(const char *function, uint64_t nth);
 
-/* The device-property profile in use, in the form that cuDNN's DEVICEPROP descriptor accepts: one
- * JSON object. Valid for the life of the process. NULL if it could not be read. Every CUDA call
- * then fails with cudaErrorInitializationError. */
-const char *simdev_profile_text(void);
+enum {
+    SIMDEV_MAX_DEVICES = 16
+};
+
+/* The device-property profile of a device, in the form that cuDNN's DEVICEPROP descriptor accepts:
+ * one JSON object. Valid for the life of the process. NULL if there is no such device or if its
+ * profile could not be read. Every CUDA call then fails with cudaErrorInitializationError. */
+const char *simdev_profile_text(int device);
+/* The device of the calling thread's context. */
+int simdev_current_device(void);
 
 #endif

@@ -163,6 +163,38 @@ static int case_devices(void)
     return !a || !c;
 }
 
+static bool is_model(int device, const char *name, int multiprocessors)
+{
+    struct cudaDeviceProp properties;
+    int value = 0;
+    return cudaGetDeviceProperties(&properties, device) == cudaSuccess &&
+           strcmp(properties.name, name) == 0 &&
+           properties.multiProcessorCount == multiprocessors &&
+           cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, device) == cudaSuccess &&
+           value == multiprocessors;
+}
+
+static bool has_capacity(int device, size_t least, size_t most)
+{
+    size_t left = 0, all = 0;
+    return cudaSetDevice(device) == cudaSuccess && cudaMemGetInfo(&left, &all) == cudaSuccess &&
+           all >= least && all <= most;
+}
+
+/* Device 1 is a T4, devices 0 and 2 the built-in H200. A T4 starts 1024 threads per multiprocessor,
+ * an H200 2048. */
+static int case_models(void)
+{
+    int wrong = 0;
+    setenv("SIMDEV_DEVICES", "3", 1);
+    setenv("SIMDEV_PROFILE_1", "conf/devices/t4.json", 1);
+    wrong += !is_model(0, "NVIDIA H200", 132) || !is_model(1, "Tesla T4", 40) ||
+             !is_model(2, "NVIDIA H200", 132);
+    wrong += !has_capacity(1, (size_t)14 << 30, (size_t)16 << 30) ||
+             !has_capacity(0, (size_t)130 << 30, (size_t)144 << 30);
+    return wrong;
+}
+
 static int case_fork_driver(void)
 {
     CUcontext context = NULL;
@@ -291,6 +323,7 @@ static const struct {
     {"fail", case_fail},
     {"driver-fail", case_driver_fail},
     {"devices", case_devices},
+    {"models", case_models},
     {"fork-driver", case_fork_driver},
     {"unusable", case_unusable},
     {"exit-with-work", case_exit_with_work},
@@ -463,6 +496,14 @@ static double value_of_device(const struct outcome *outcome, int device, const c
     return cJSON_IsNumber(item) ? item->valuedouble : -1;
 }
 
+static const char *name_of_device(const struct outcome *outcome, int device)
+{
+    const cJSON *devices = cJSON_GetObjectItemCaseSensitive(outcome->report, "devices");
+    const char *name = cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(devices, device), "device_name"));
+    return name ? name : "";
+}
+
 static void test_driver(void)
 {
     struct outcome outcome =
@@ -486,6 +527,15 @@ static void test_devices(void)
               value_of_device(&outcome, 2, "frees") == -1,
           "report: memory of each device");
     cJSON_Delete(outcome.report);
+    outcome = try_case("models", NULL, NULL);
+    check(exited(&outcome, 0) && strcmp(name_of_device(&outcome, 0), "NVIDIA H200") == 0 &&
+              strcmp(name_of_device(&outcome, 1), "Tesla T4") == 0,
+          "SIMDEV_PROFILE_1: another model as device 1");
+    cJSON_Delete(outcome.report);
+    setenv("SIMDEV_DEVICES", "2", 1);
+    expect_unusable("SIMDEV_PROFILE_1", "/nonexistent.json",
+                    "SIMDEV_PROFILE_1: missing file, unusable");
+    unsetenv("SIMDEV_DEVICES");
     expect_unusable("SIMDEV_DEVICES", "0", "SIMDEV_DEVICES: 0, unusable");
     expect_unusable("SIMDEV_DEVICES", "two", "SIMDEV_DEVICES: not a number, unusable");
 }

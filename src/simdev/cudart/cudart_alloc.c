@@ -146,7 +146,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess) {
         const int device = simdev_context_device();
-        *total_bytes = simdev_device_capacity();
+        *total_bytes = simdev_device_capacity(device);
         const size_t held = simdev_mem_totals(device).live_bytes + simdev_record_others(device);
         *free_bytes = held < *total_bytes ? *total_bytes - held : 0;
     }

@@ -196,6 +196,11 @@ uint64_t simdev_use_context(void)
     return error == cudaSuccess ? simdev_owner_current().context : 0;
 }
 
+int simdev_current_device(void)
+{
+    return simdev_owner_current().device;
+}
+
 uint64_t simdev_stream_context(cudaStream_t stream)
 {
     struct simdev_stream_info info = {.id = 0};

@@ -1,4 +1,4 @@
-/* The simulated GPU: its profile, and the functions that query it (CUDA Runtime API, Device
+/* The simulated GPUs: their profiles, and the functions that query them (CUDA Runtime API, Device
  * Management). */
 #include "cudart_device.h"
 #include "cudart_context.h"
@@ -52,21 +52,37 @@ static const char *const integer_keys[] = {
     "supportCoopLaunch",
 };
 
-static struct {
+struct model {
     const char *path; /* NULL: built-in */
     const char *text; /* NULL until everything was found good */
     char *read;       /* content of the file; NULL: no file */
-    cJSON *profile;
-    size_t capacity, context;
-    int count; /* of devices, all alike */
+    cJSON *profile;   /* NULL: as the first device */
+    size_t capacity;
     struct simdev_limits limits;
+};
+
+static struct {
+    struct model model[SIMDEV_MAX_DEVICES];
+    size_t context;
+    int count; /* of devices */
 } device;
 
 /* Values from before the settings were read again. Other threads may still use them. */
 static struct {
     cJSON *profile;
     char *read;
-} earlier;
+} earlier[SIMDEV_MAX_DEVICES];
+
+static const struct model *model_of(int ordinal)
+{
+    return &device.model[device.model[ordinal].profile ? ordinal : 0];
+}
+
+/* The model of the device of the calling thread, or of the work that it runs. */
+static const struct model *current_model(void)
+{
+    return model_of(simdev_owner_current().device);
+}
 
 static char *read_file(const char *path)
 {
@@ -133,104 +149,129 @@ static bool parse_bytes(const char *text, size_t *bytes)
     return true;
 }
 
-static double read_number(const char *key)
+static double read_number(const struct model *model, const char *key)
 {
-    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(device.profile, key));
+    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(model->profile, key));
 }
 
-static int read_integer(const char *key)
+static int read_integer(const struct model *model, const char *key)
 {
-    return (int)read_number(key);
+    return (int)read_number(model, key);
 }
 
 /* A key that cuDNN does not require. 0 if the profile lacks it. */
-static int read_optional(const char *key)
+static int read_optional(const struct model *model, const char *key)
 {
-    return cJSON_HasObjectItem(device.profile, key) ? read_integer(key) : 0;
+    return cJSON_HasObjectItem(model->profile, key) ? read_integer(model, key) : 0;
 }
 
-static int read_element(const char *key, int index)
+static int read_element(const struct model *model, const char *key, int index)
 {
-    const cJSON *array = cJSON_GetObjectItemCaseSensitive(device.profile, key);
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(model->profile, key);
     return (int)cJSON_GetNumberValue(cJSON_GetArrayItem(array, index));
 }
 
-static int shared_per_multiprocessor(void)
+static int shared_per_multiprocessor(const struct model *model)
 {
-    return read_integer("maxSharedMemoryPerBlockOptin") +
-           read_integer("reservedSharedMemoryPerBlock");
+    return read_integer(model, "maxSharedMemoryPerBlockOptin") +
+           read_integer(model, "reservedSharedMemoryPerBlock");
 }
 
-static void read_limits(struct simdev_limits *limits)
+static void read_limits(struct model *model)
 {
+    struct simdev_limits *limits = &model->limits;
     *limits = (struct simdev_limits){
-        .warp = read_integer("warpSize"),
-        .threads_per_block = read_integer("maxThreadsPerBlock"),
-        .threads_per_multiprocessor = read_integer("maxThreadsPerSM"),
-        .blocks_per_multiprocessor = read_integer("maxCtasPerSM"),
-        .registers_per_block = read_integer("regsPerBlock"),
-        .registers_per_multiprocessor = read_integer("maxRegistersPerSM"),
-        .shared_per_block = read_integer("maxSharedMemoryPerBlock"),
-        .shared_per_block_optin = read_integer("maxSharedMemoryPerBlockOptin"),
-        .shared_reserved = read_integer("reservedSharedMemoryPerBlock"),
-        .shared_per_multiprocessor = shared_per_multiprocessor(),
-        .multiprocessors = read_integer("multiProcessorCount"),
+        .warp = read_integer(model, "warpSize"),
+        .threads_per_block = read_integer(model, "maxThreadsPerBlock"),
+        .threads_per_multiprocessor = read_integer(model, "maxThreadsPerSM"),
+        .blocks_per_multiprocessor = read_integer(model, "maxCtasPerSM"),
+        .registers_per_block = read_integer(model, "regsPerBlock"),
+        .registers_per_multiprocessor = read_integer(model, "maxRegistersPerSM"),
+        .shared_per_block = read_integer(model, "maxSharedMemoryPerBlock"),
+        .shared_per_block_optin = read_integer(model, "maxSharedMemoryPerBlockOptin"),
+        .shared_reserved = read_integer(model, "reservedSharedMemoryPerBlock"),
+        .shared_per_multiprocessor = shared_per_multiprocessor(model),
+        .multiprocessors = read_integer(model, "multiProcessorCount"),
     };
     for (int i = 0; i < 3; i++) {
-        limits->grid[i] = read_element("maxGridSize", i);
-        limits->block[i] = read_element("maxBlockSize", i);
+        limits->grid[i] = read_element(model, "maxGridSize", i);
+        limits->block[i] = read_element(model, "maxBlockSize", i);
     }
 }
 
 const struct simdev_limits *simdev_device_limits(void)
 {
-    return device.text ? &device.limits : NULL;
+    const struct model *model = current_model();
+    return model->text ? &model->limits : NULL;
 }
 
 int simdev_device_arch(void)
 {
-    return device.text ? read_integer("deviceVer") / 10 : 0;
+    const struct model *model = current_model();
+    return model->text ? read_integer(model, "deviceVer") / 10 : 0;
 }
 
 /* One multiply-add per clock for each of 128 lanes of a multiprocessor, doubled for tensor cores.
  * Memory transfers twice per clock. The bus is PCI Express 4.0 with 16 lanes. */
 struct simdev_rates simdev_device_rates(void)
 {
+    const struct model *model = current_model();
     const double width =
-        read_optional("memoryBusWidth") > 0 ? read_optional("memoryBusWidth") : 384;
+        read_optional(model, "memoryBusWidth") > 0 ? read_optional(model, "memoryBusWidth") : 384;
     return (struct simdev_rates){
-        .memory = 2 * (double)read_integer("memClockRateKHz") * 1e3 * width / 8 / 1e9,
+        .memory = 2 * (double)read_integer(model, "memClockRateKHz") * 1e3 * width / 8 / 1e9,
         .bus = 25,
-        .arithmetic = 2.0 * 2 * 128 * read_integer("multiProcessorCount") *
-                      (double)read_integer("smClockRateKHz") * 1e3 / 1e9,
+        .arithmetic = 2.0 * 2 * 128 * read_integer(model, "multiProcessorCount") *
+                      (double)read_integer(model, "smClockRateKHz") * 1e3 / 1e9,
     };
 }
 
-static bool load_profile(const char **text)
+/* SIMDEV_PROFILE is for all devices, SIMDEV_PROFILE_1 for device 1 only. */
+static bool load_profile(int ordinal)
 {
-    cJSON_Delete(earlier.profile);
-    free(earlier.read);
-    earlier.profile = device.profile;
-    earlier.read = device.read;
-    device.path = getenv("SIMDEV_PROFILE");
-    if (device.path && *device.path == '\0')
-        device.path = NULL;
-    device.read = device.path ? read_file(device.path) : NULL;
-    *text = device.path ? device.read : builtin_profile;
-    if (!*text) {
-        simdev_violation("SIMDEV_PROFILE %s: %s", device.path, strerror(errno));
+    struct model *model = &device.model[ordinal];
+    char variable[32] = "SIMDEV_PROFILE";
+    if (ordinal > 0)
+        snprintf(variable, sizeof(variable), "SIMDEV_PROFILE_%d", ordinal);
+    const char *path = getenv(variable);
+    *model = (struct model){.path = path && *path ? path : NULL};
+    if (ordinal > 0 && !model->path)
+        return true;
+    model->read = model->path ? read_file(model->path) : NULL;
+    const char *text = model->path ? model->read : builtin_profile;
+    if (!text) {
+        simdev_violation("%s %s: %s", variable, model->path, strerror(errno));
         return false;
     }
-    device.profile = cJSON_Parse(*text);
-    if (!cJSON_IsObject(device.profile)) {
-        simdev_violation("SIMDEV_PROFILE %s: not a JSON object", simdev_device_profile());
-        return false;
-    }
-    const char *key = bad_key(device.profile);
+    model->profile = cJSON_Parse(text);
+    const bool is_object = cJSON_IsObject(model->profile);
+    const char *key = is_object ? bad_key(model->profile) : NULL;
+    if (!is_object)
+        simdev_violation("%s %s: not a JSON object", variable, simdev_device_profile());
     if (key)
-        simdev_violation("SIMDEV_PROFILE %s: key %s is missing or of the wrong type",
-                         simdev_device_profile(), key);
-    return !key;
+        simdev_violation("%s %s: key %s is missing or of the wrong type", variable,
+                         model->path ? model->path : "built-in", key);
+    if (!is_object || key)
+        return false;
+    model->text = text;
+    model->capacity = (size_t)read_number(model, "totalGlobalMem");
+    read_limits(model);
+    return true;
+}
+
+static bool load_profiles(void)
+{
+    bool good = true;
+    for (int i = 0; i < SIMDEV_MAX_DEVICES; i++) {
+        cJSON_Delete(earlier[i].profile);
+        free(earlier[i].read);
+        earlier[i].profile = device.model[i].profile;
+        earlier[i].read = device.model[i].read;
+        device.model[i] = (struct model){.path = NULL};
+    }
+    for (int i = 0; good && i < device.count; i++)
+        good = load_profile(i);
+    return good;
 }
 
 static bool parse_count(const char *text)
@@ -248,34 +289,37 @@ static bool parse_count(const char *text)
     return true;
 }
 
-bool simdev_device_init(void)
+static bool read_settings(void)
 {
-    const char *text;
-    if (!load_profile(&text))
-        return false;
-    device.capacity = (size_t)read_number("totalGlobalMem");
+    size_t bytes = 0;
     const char *capacity = getenv("SIMDEV_CAPACITY");
-    if (capacity && *capacity && !parse_bytes(capacity, &device.capacity)) {
+    if (capacity && *capacity && !parse_bytes(capacity, &bytes)) {
         simdev_violation("SIMDEV_CAPACITY %s: not a size like 8GiB, 512M or a number of bytes",
                          capacity);
         return false;
     }
+    for (int i = 0; bytes > 0 && i < device.count; i++)
+        device.model[i].capacity = bytes;
     const char *context = getenv("SIMDEV_CONTEXT");
     device.context = 0;
     if (context && *context && !parse_bytes(context, &device.context)) {
         simdev_violation("SIMDEV_CONTEXT %s: not a size like 300M or a number of bytes", context);
         return false;
     }
-    if (!parse_count(getenv("SIMDEV_DEVICES")))
-        return false;
-    read_limits(&device.limits);
-    device.text = text;
     return true;
 }
 
-size_t simdev_device_capacity(void)
+bool simdev_device_init(void)
 {
-    return device.capacity;
+    const bool good = parse_count(getenv("SIMDEV_DEVICES")) && load_profiles() && read_settings();
+    for (int i = 0; !good && i < SIMDEV_MAX_DEVICES; i++)
+        device.model[i].text = NULL;
+    return good;
+}
+
+size_t simdev_device_capacity(int number)
+{
+    return model_of(number)->capacity;
 }
 
 size_t simdev_device_context(void)
@@ -293,49 +337,51 @@ cudaError_t simdev_check_device(int number)
     return number >= 0 && number < device.count ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
-const char *simdev_device_name(void)
+const char *simdev_device_name(int number)
 {
-    return device.text ? cJSON_GetObjectItemCaseSensitive(device.profile, "deviceName")->valuestring
+    const struct model *model = model_of(number);
+    return model->text ? cJSON_GetObjectItemCaseSensitive(model->profile, "deviceName")->valuestring
                        : "none";
 }
 
 const char *simdev_device_profile(void)
 {
-    return device.path ? device.path : "built-in";
+    return device.model[0].path ? device.model[0].path : "built-in";
 }
 
-const char *simdev_profile_text(void)
+const char *simdev_profile_text(int number)
 {
     (void)simdev_usable();
-    return device.text;
+    return simdev_check_device(number) == cudaSuccess ? model_of(number)->text : NULL;
 }
 
-static void set_limits(struct cudaDeviceProp *prop)
+static void set_limits(struct cudaDeviceProp *prop, const struct model *model)
 {
-    prop->warpSize = read_integer("warpSize");
-    prop->regsPerBlock = read_integer("regsPerBlock");
-    prop->regsPerMultiprocessor = read_integer("maxRegistersPerSM");
-    prop->maxThreadsPerBlock = read_integer("maxThreadsPerBlock");
-    prop->maxThreadsPerMultiProcessor = read_integer("maxThreadsPerSM");
-    prop->maxBlocksPerMultiProcessor = read_integer("maxCtasPerSM");
-    prop->multiProcessorCount = read_integer("multiProcessorCount");
-    prop->sharedMemPerBlock = (size_t)read_number("maxSharedMemoryPerBlock");
-    prop->sharedMemPerBlockOptin = (size_t)read_number("maxSharedMemoryPerBlockOptin");
-    prop->reservedSharedMemPerBlock = (size_t)read_number("reservedSharedMemoryPerBlock");
-    prop->sharedMemPerMultiprocessor = (size_t)shared_per_multiprocessor();
+    prop->warpSize = read_integer(model, "warpSize");
+    prop->regsPerBlock = read_integer(model, "regsPerBlock");
+    prop->regsPerMultiprocessor = read_integer(model, "maxRegistersPerSM");
+    prop->maxThreadsPerBlock = read_integer(model, "maxThreadsPerBlock");
+    prop->maxThreadsPerMultiProcessor = read_integer(model, "maxThreadsPerSM");
+    prop->maxBlocksPerMultiProcessor = read_integer(model, "maxCtasPerSM");
+    prop->multiProcessorCount = read_integer(model, "multiProcessorCount");
+    prop->sharedMemPerBlock = (size_t)read_number(model, "maxSharedMemoryPerBlock");
+    prop->sharedMemPerBlockOptin = (size_t)read_number(model, "maxSharedMemoryPerBlockOptin");
+    prop->reservedSharedMemPerBlock = (size_t)read_number(model, "reservedSharedMemoryPerBlock");
+    prop->sharedMemPerMultiprocessor = (size_t)shared_per_multiprocessor(model);
     for (int i = 0; i < 3; i++) {
-        prop->maxGridSize[i] = read_element("maxGridSize", i);
-        prop->maxThreadsDim[i] = read_element("maxBlockSize", i);
+        prop->maxGridSize[i] = read_element(model, "maxGridSize", i);
+        prop->maxThreadsDim[i] = read_element(model, "maxBlockSize", i);
     }
 }
 
 static void set_features(struct cudaDeviceProp *prop, int ordinal)
 {
+    const struct model *model = model_of(ordinal);
     static const char uuid[] = "simulateddevice";
     memcpy(prop->uuid.bytes, uuid, sizeof(prop->uuid.bytes));
     prop->uuid.bytes[15] = (char)ordinal;
     prop->pciBusID = ordinal + 1;
-    prop->memoryBusWidth = read_optional("memoryBusWidth");
+    prop->memoryBusWidth = read_optional(model, "memoryBusWidth");
     prop->managedMemory = 1;
     prop->concurrentManagedAccess = 1;
     prop->canMapHostMemory = 1;
@@ -347,7 +393,7 @@ static void set_features(struct cudaDeviceProp *prop, int ordinal)
     prop->globalL1CacheSupported = 1;
     prop->localL1CacheSupported = 1;
     prop->computePreemptionSupported = 1;
-    prop->clusterLaunch = read_integer("deviceVer") >= 900;
+    prop->clusterLaunch = read_integer(model, "deviceVer") >= 900;
 }
 
 /* The device of that number must exist. */
@@ -369,15 +415,16 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int ordinal)
         error = check_ordinal(ordinal);
     if (error != cudaSuccess)
         return simdev_leave(error);
+    const struct model *model = model_of(ordinal);
     memset(prop, 0, sizeof(*prop));
-    snprintf(prop->name, sizeof(prop->name), "%s", simdev_device_name());
-    prop->totalGlobalMem = device.capacity;
-    prop->major = read_integer("deviceVer") / 100;
-    prop->minor = read_integer("deviceVer") / 10 % 10;
-    prop->l2CacheSize = read_integer("l2CacheSize");
-    prop->pciDeviceID = read_integer("pciDeviceId");
-    prop->tccDriver = read_integer("isTccDriver");
-    prop->cooperativeLaunch = read_integer("supportCoopLaunch");
+    snprintf(prop->name, sizeof(prop->name), "%s", simdev_device_name(ordinal));
+    prop->totalGlobalMem = model->capacity;
+    prop->major = read_integer(model, "deviceVer") / 100;
+    prop->minor = read_integer(model, "deviceVer") / 10 % 10;
+    prop->l2CacheSize = read_integer(model, "l2CacheSize");
+    prop->pciDeviceID = read_integer(model, "pciDeviceId");
+    prop->tccDriver = read_integer(model, "isTccDriver");
+    prop->cooperativeLaunch = read_integer(model, "supportCoopLaunch");
     prop->totalConstMem = 65536;
     prop->memPitch = INT32_MAX;
     prop->textureAlignment = 512;
@@ -386,7 +433,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int ordinal)
     prop->streamPrioritiesSupported = 1;
     prop->memoryPoolsSupported = 1;
     set_features(prop, ordinal);
-    set_limits(prop);
+    set_limits(prop, model);
     return cudaSuccess;
 }
 
@@ -444,36 +491,38 @@ static const struct attribute attributes[] = {
     {(enum cudaDeviceAttr)VIRTUAL_MEMORY_SUPPORTED, NULL, 1},
 };
 
-static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
+static cudaError_t attribute_value(const struct model *model, enum cudaDeviceAttr attribute,
+                                   int *value)
 {
     switch (attribute) {
     case cudaDevAttrComputeCapabilityMajor:
-        *value = read_integer("deviceVer") / 100;
+        *value = read_integer(model, "deviceVer") / 100;
         return cudaSuccess;
     case cudaDevAttrComputeCapabilityMinor:
-        *value = read_integer("deviceVer") / 10 % 10;
+        *value = read_integer(model, "deviceVer") / 10 % 10;
         return cudaSuccess;
     case cudaDevAttrMaxBlockDimX:
     case cudaDevAttrMaxBlockDimY:
     case cudaDevAttrMaxBlockDimZ:
-        *value = read_element("maxBlockSize", (int)attribute - cudaDevAttrMaxBlockDimX);
+        *value = read_element(model, "maxBlockSize", (int)attribute - cudaDevAttrMaxBlockDimX);
         return cudaSuccess;
     case cudaDevAttrMaxGridDimX:
     case cudaDevAttrMaxGridDimY:
     case cudaDevAttrMaxGridDimZ:
-        *value = read_element("maxGridSize", (int)attribute - cudaDevAttrMaxGridDimX);
+        *value = read_element(model, "maxGridSize", (int)attribute - cudaDevAttrMaxGridDimX);
         return cudaSuccess;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-        *value = shared_per_multiprocessor();
+        *value = shared_per_multiprocessor(model);
         return cudaSuccess;
     case cudaDevAttrGlobalMemoryBusWidth:
-        *value = read_optional("memoryBusWidth");
+        *value = read_optional(model, "memoryBusWidth");
         return cudaSuccess;
     case cudaDevAttrClusterLaunch:
-        *value = read_integer("deviceVer") >= 900;
+        *value = read_integer(model, "deviceVer") >= 900;
         return cudaSuccess;
     case cudaDevAttrSingleToDoublePrecisionPerfRatio:
-        *value = read_integer("deviceVer") % 100 == 0 ? 2 : 64; /* compute GPUs, other GPUs */
+        *value =
+            read_integer(model, "deviceVer") % 100 == 0 ? 2 : 64; /* compute GPUs, other GPUs */
         return cudaSuccess;
     default:
         break;
@@ -481,10 +530,10 @@ static cudaError_t attribute_value(enum cudaDeviceAttr attribute, int *value)
     for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
         const struct attribute *row = &attributes[i];
         if (row->attribute == attribute) {
-            if (row->key && !cJSON_GetObjectItemCaseSensitive(device.profile, row->key))
+            if (row->key && !cJSON_GetObjectItemCaseSensitive(model->profile, row->key))
                 return cudaErrorInvalidValue; /* cuDNN does not require the key, so a profile may
                                                  lack it */
-            *value = row->key ? read_integer(row->key) : row->value;
+            *value = row->key ? read_integer(model, row->key) : row->value;
             return cudaSuccess;
         }
     }
@@ -503,7 +552,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     if (error == cudaSuccess && attribute == cudaDevAttrPciBusId)
         *value = ordinal + 1;
     else if (error == cudaSuccess)
-        error = attribute_value(attribute, value);
+        error = attribute_value(model_of(ordinal), attribute, value);
     return simdev_leave(error);
 }
 
@@ -550,7 +599,7 @@ cudaError_t cudaDriverGetVersion(int *version)
 {
     cudaError_t error = version ? simdev_there() : cudaErrorInvalidValue;
     if (error == cudaSuccess)
-        *version = read_integer("driverVer");
+        *version = read_integer(model_of(0), "driverVer");
     return simdev_leave(error);
 }
 

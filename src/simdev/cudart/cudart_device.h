@@ -1,4 +1,5 @@
-/* Facts of the profile that launches need. */
+/* Facts of a profile that launches need: of the calling thread's device, or of the device whose
+ * work it runs. */
 #ifndef CUDART_DEVICE_H
 #define CUDART_DEVICE_H
 

@@ -42,24 +42,20 @@ void simdev_fault(cudaError_t error);
 /* The fault if there was one, else cudaSuccess. */
 cudaError_t simdev_faulted(void);
 
-/* --- device: the profile --- */
+/* --- devices: their profiles --- */
 
-enum {
-    SIMDEV_MAX_DEVICES = 16
-};
-
-/* Reads SIMDEV_PROFILE, SIMDEV_CAPACITY and SIMDEV_DEVICES. False, after a violation that gives the
- * reason, if one is unusable. */
+/* Reads SIMDEV_PROFILE and SIMDEV_PROFILE_1 to _15, SIMDEV_CAPACITY and SIMDEV_DEVICES. False,
+ * after a violation that gives the reason, if one is unusable. */
 bool simdev_device_init(void);
-size_t simdev_device_capacity(void); /* of each device */
+size_t simdev_device_capacity(int number);
 /* Memory of each device that a process takes by its first use of it (SIMDEV_CONTEXT); 0: none. */
 size_t simdev_device_context(void);
 int simdev_device_count(void);
 
 /* Returns cudaErrorInvalidDevice if there is no device of this number. */
 cudaError_t simdev_check_device(int number);
-const char *simdev_device_name(void);
-/* Path of the profile, or "built-in". */
+const char *simdev_device_name(int number);
+/* Path of the first device's profile, or "built-in". */
 const char *simdev_device_profile(void);
 
 /* --- report --- */

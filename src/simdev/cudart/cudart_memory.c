@@ -155,7 +155,7 @@ static void note_refusal(struct simdev_mem_totals *t, size_t bytes, size_t live)
  * refused. Caller holds the lock. */
 static bool hold_bytes(int device, size_t bytes, size_t requested)
 {
-    const size_t capacity = simdev_device_capacity();
+    const size_t capacity = simdev_device_capacity(device);
     const size_t held = of_device[device].live_bytes + simdev_record_others(device);
     if (bytes <= capacity && held <= capacity - bytes) {
         raise_live(&totals, bytes);

@@ -316,6 +316,7 @@ static cJSON *render_devices(void)
     for (int i = 0; devices && i < simdev_device_count(); i++) {
         const struct simdev_mem_totals memory = simdev_mem_totals(i);
         cJSON *device = cJSON_CreateObject();
+        cJSON_AddStringToObject(device, "device_name", simdev_device_name(i));
         add_memory(device, &memory);
         cJSON_AddItemToArray(devices, device);
     }
@@ -326,12 +327,12 @@ static cJSON *render_devices(void)
 static char *render_report(struct simdev_mem_totals memory, cJSON *devices)
 {
     cJSON *report = cJSON_CreateObject();
-    cJSON_AddStringToObject(report, "device_name", simdev_device_name());
+    cJSON_AddStringToObject(report, "device_name", simdev_device_name(0));
     cJSON_AddStringToObject(report, "profile", simdev_device_profile());
     cJSON_AddStringToObject(report, "planning", noted.planning ? noted.planning : "none");
     if (noted.linked_runtime)
         cJSON_AddStringToObject(report, "linked_runtime", noted.linked_runtime);
-    add_number(report, "capacity_bytes", simdev_device_capacity());
+    add_number(report, "capacity_bytes", simdev_device_capacity(0));
     add_memory(report, &memory);
     if (devices)
         cJSON_AddItemToObject(report, "devices", devices);

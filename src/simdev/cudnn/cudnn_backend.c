@@ -6,7 +6,7 @@
 #include "cudnn_internal.h"
 
 /* The backend API. Every descriptor wraps one of the planner's. The planner has no handles, so a
- * handle is kept here and replaced by the profile's device properties. */
+ * handle is kept here and replaced by the properties of its device. */
 
 struct pack {
     int64_t pointers, uids;
@@ -28,6 +28,7 @@ struct descriptor {
     bool finalized;
     bool has_handle, has_device;
     cudnnHandle_t handle;
+    int device; /* of its handle, otherwise of the descriptors that it was made from */
     bool has_global_index;
     struct pack pack;
     struct owned *config;           /* of a plan */
@@ -164,6 +165,7 @@ static cudnnStatus_t set_handle(struct descriptor *descriptor, cudnnBackendAttri
     if (!handle)
         return simdev_fail(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no handle");
     descriptor->handle = handle;
+    descriptor->device = handle->device;
     descriptor->has_handle = true;
     return CUDNN_STATUS_SUCCESS;
 }
@@ -239,28 +241,34 @@ static cudnnStatus_t set_descriptors(struct descriptor *descriptor,
         return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     const cudnnStatus_t status =
         simdev_planner()->set(descriptor->own->it, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, own);
+    const struct descriptor *part = *(struct descriptor *const *)values;
+    if (part && !descriptor->has_handle)
+        descriptor->device = part->device;
     if (own != stack)
         free(own);
     return status;
 }
 
-/* A device, given by number or by handle, is the simulated one, which the profile describes. */
+/* A device, given by number or by handle, is a simulated one, which its profile describes. */
 static cudnnStatus_t set_own_device(const struct descriptor *descriptor,
                                     cudnnBackendAttributeName_t name,
                                     cudnnBackendAttributeType_t type, int64_t count,
                                     const void *values)
 {
     const bool by_handle = name == CUDNN_ATTR_DEVICEPROP_HANDLE;
-    const char *text = simdev_profile_text();
+    cudnnHandle_t handle = NULL;
     int32_t number = 0;
     if (descriptor->type != CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR || descriptor->finalized ||
         count != 1 || !values)
         return simdev_fail(CUDNN_STATUS_BAD_PARAM, "a device cannot be set here");
     if (type != (by_handle ? CUDNN_TYPE_HANDLE : CUDNN_TYPE_INT32))
         return simdev_fail(CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE, "neither a device nor a handle");
-    if (!by_handle)
+    if (by_handle)
+        memcpy(&handle, values, sizeof handle);
+    else
         memcpy(&number, values, sizeof number);
-    if (number != 0 || !text)
+    const char *text = simdev_profile_text(handle ? handle->device : number);
+    if (!text)
         return simdev_fail(CUDNN_STATUS_BAD_PARAM, "no such device");
     return simdev_planner()->set(descriptor->own->it, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
                                  CUDNN_TYPE_CHAR, (int64_t)strlen(text) + 1, text);
@@ -313,8 +321,10 @@ static cudnnStatus_t get_descriptors(const struct descriptor *descriptor,
     const cudnnStatus_t status = simdev_planner()->get(
         descriptor->own->it, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, requested, &filled, own);
     for (int64_t i = 0; status == CUDNN_STATUS_SUCCESS && i < filled && i < requested; i++)
-        if (ours[i])
+        if (ours[i]) {
             ours[i]->finalized = true;
+            ours[i]->device = descriptor->device;
+        }
     if (count)
         *count = filled;
     if (own != stack)
@@ -343,6 +353,7 @@ static cudnnStatus_t get_deferred(struct descriptor *plan, cudnnBackendAttribute
         if (config) {
             share_owned(&config->own, plan->config);
             config->finalized = true;
+            config->device = plan->device;
         }
         return CUDNN_STATUS_SUCCESS;
     }
@@ -399,16 +410,17 @@ SIMDEV_EXPORT cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t opaque
     if (is_plan && !descriptor->finalized && may_not_load(descriptor))
         return simdev_fail(CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED, "a stream is capturing");
     const int attribute = device_attribute(descriptor);
-    if (!descriptor->finalized && planner->device && attribute >= 0 && !descriptor->has_device) {
+    const cudnnBackendDescriptor_t device = planner->device[descriptor->device];
+    if (!descriptor->finalized && device && attribute >= 0 && !descriptor->has_device) {
         const cudnnStatus_t set =
             planner->set(descriptor->own->it, (cudnnBackendAttributeName_t)attribute,
-                         CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &planner->device);
+                         CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &device);
         if (set != CUDNN_STATUS_SUCCESS)
             return set;
         descriptor->has_device = true;
     }
     if (is_plan && descriptor->config && !descriptor->finalized) {
-        descriptor->program = simdev_deferred_program(descriptor->config->it);
+        descriptor->program = simdev_deferred_program(descriptor->config->it, device);
         descriptor->finalized = descriptor->is_deferred = descriptor->program != NULL;
     }
     if (descriptor->is_deferred)

@@ -76,7 +76,7 @@ cudnnStatus_t simdev_config_has_note(cudnnBackendDescriptor_t config,
 }
 
 /* The text of a plan of this configuration. NULL if there is none. */
-static char *plan_text(cudnnBackendDescriptor_t config)
+static char *plan_text(cudnnBackendDescriptor_t config, cudnnBackendDescriptor_t device)
 {
     const struct simdev_planner *planner = simdev_planner();
     cudnnBackendDescriptor_t plan;
@@ -86,7 +86,7 @@ static char *plan_text(cudnnBackendDescriptor_t config)
     if (planner->set(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                      1, &config) == CUDNN_STATUS_SUCCESS &&
         planner->set(plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                     &planner->device) == CUDNN_STATUS_SUCCESS &&
+                     &device) == CUDNN_STATUS_SUCCESS &&
         planner->finalize(plan) == CUDNN_STATUS_SUCCESS)
         (void)simdev_plan_text(plan, &text);
     (void)planner->destroy(plan);
@@ -94,7 +94,8 @@ static char *plan_text(cudnnBackendDescriptor_t config)
 }
 
 /* The heuristics' configurations for the graph, at most MOST_CONFIGS. */
-static int64_t find_fallbacks(cudnnBackendDescriptor_t graph, cudnnBackendDescriptor_t *config)
+static int64_t find_fallbacks(cudnnBackendDescriptor_t graph, cudnnBackendDescriptor_t device,
+                              cudnnBackendDescriptor_t *config)
 {
     const struct simdev_planner *planner = simdev_planner();
     const cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_FALLBACK;
@@ -107,7 +108,7 @@ static int64_t find_fallbacks(cudnnBackendDescriptor_t graph, cudnnBackendDescri
         planner->set(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode) !=
             CUDNN_STATUS_SUCCESS ||
         planner->set(heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                     &planner->device) != CUDNN_STATUS_SUCCESS ||
+                     &device) != CUDNN_STATUS_SUCCESS ||
         planner->finalize(heuristics) != CUDNN_STATUS_SUCCESS ||
         planner->get(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                      MOST_CONFIGS, &count, config) != CUDNN_STATUS_SUCCESS)
@@ -117,18 +118,18 @@ static int64_t find_fallbacks(cudnnBackendDescriptor_t graph, cudnnBackendDescri
 }
 
 /* The text of a plan of the graph on any precompiled engine. NULL if there is none. */
-static char *precompiled_text(cudnnBackendDescriptor_t graph)
+static char *precompiled_text(cudnnBackendDescriptor_t graph, cudnnBackendDescriptor_t device)
 {
     cudnnBackendDescriptor_t config[MOST_CONFIGS];
     char *text = NULL;
     const int made = create_all(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, MOST_CONFIGS, config);
-    const int64_t count = made == MOST_CONFIGS ? find_fallbacks(graph, config) : 0;
+    const int64_t count = made == MOST_CONFIGS ? find_fallbacks(graph, device, config) : 0;
     for (int64_t i = 0; i < count && !text; i++) {
         bool is_compiled = true;
         if (simdev_config_has_note(config[i], CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION,
                                    &is_compiled) == CUDNN_STATUS_SUCCESS &&
             !is_compiled)
-            text = plan_text(config[i]);
+            text = plan_text(config[i], device);
     }
     destroy_all(made, config);
     return text;
@@ -172,7 +173,7 @@ static char *with_engine(const char *text, cudnnBackendDescriptor_t config, int6
     return own;
 }
 
-static char *describe_config(cudnnBackendDescriptor_t config)
+static char *describe_config(cudnnBackendDescriptor_t config, cudnnBackendDescriptor_t device)
 {
     const struct simdev_planner *planner = simdev_planner();
     cudnnBackendDescriptor_t engine, graph;
@@ -185,7 +186,7 @@ static char *describe_config(cudnnBackendDescriptor_t config)
         simdev_planner_child(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH,
                              CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR,
                              &graph) == CUDNN_STATUS_SUCCESS) {
-        text = precompiled_text(graph);
+        text = precompiled_text(graph, device);
         (void)planner->destroy(graph);
     }
     if (text)
@@ -195,18 +196,19 @@ static char *describe_config(cudnnBackendDescriptor_t config)
     return own;
 }
 
-struct simdev_program *simdev_deferred_program(cudnnBackendDescriptor_t config)
+struct simdev_program *simdev_deferred_program(cudnnBackendDescriptor_t config,
+                                               cudnnBackendDescriptor_t device)
 {
     bool is_compiled = false;
     int64_t workspace = 0;
-    if (!simdev_planner()->device ||
+    if (!device ||
         simdev_config_has_note(config, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION, &is_compiled) !=
             CUDNN_STATUS_SUCCESS ||
         !is_compiled ||
         get_one(config, CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64, &workspace) !=
             CUDNN_STATUS_SUCCESS)
         return NULL;
-    char *text = describe_config(config);
+    char *text = describe_config(config, device);
     struct simdev_program *program = text ? simdev_program_parse(text, (size_t)workspace) : NULL;
     free(text);
     return program;

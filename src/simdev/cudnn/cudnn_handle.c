@@ -23,7 +23,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (simdev_should_fail("cudnnCreate"))
         return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "failure on request");
-    if (!simdev_profile_text())
+    if (!simdev_profile_text(0))
         return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "no device: its profile cannot be read");
     if (simdev_planner_refused())
         return simdev_fail(CUDNN_STATUS_NOT_INITIALIZED, "no real cuDNN found for planning");
@@ -36,6 +36,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
     if (!made)
         return CUDNN_STATUS_ALLOC_FAILED;
     made->context = context;
+    made->device = simdev_current_device();
     atomic_init(&made->stream, NULL);
     *handle = made;
     return CUDNN_STATUS_SUCCESS;

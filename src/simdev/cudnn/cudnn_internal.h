@@ -23,6 +23,7 @@ enum {
 
 struct cudnnContext {
     uint64_t context; /* current context when it was created */
+    int device;       /* its device */
     _Atomic(cudaStream_t) stream;
 };
 
@@ -184,8 +185,8 @@ cudnnStatus_t simdev_program_update(struct simdev_program *program, cudaGraph_t 
 
 /* ---- planners: cudnn_planner.c, cudnn_planner_real.c, cudnn_planner_rule.c ---- */
 
-/* A backend API of the planner's descriptors. Every device is the profile's: `device` is a
- * finalized DEVICEPROP descriptor, or NULL if the planner does not need one. */
+/* A backend API of the planner's descriptors. device[i] is a finalized DEVICEPROP descriptor with
+ * the profile of device i. All are NULL if the planner does not need them. */
 struct simdev_planner {
     cudnnStatus_t (*create)(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out);
     cudnnStatus_t (*destroy)(cudnnBackendDescriptor_t descriptor);
@@ -195,7 +196,7 @@ struct simdev_planner {
                          cudnnBackendAttributeType_t type, int64_t requested, int64_t *count,
                          void *values);
     cudnnStatus_t (*finalize)(cudnnBackendDescriptor_t descriptor);
-    cudnnBackendDescriptor_t device;
+    cudnnBackendDescriptor_t device[SIMDEV_MAX_DEVICES];
     size_t version, cudart_version;
 };
 
@@ -205,6 +206,8 @@ const struct simdev_planner *simdev_planner(void);
 bool simdev_planner_refused(void);
 /* False if no real cuDNN can be loaded. */
 bool simdev_planner_real(struct simdev_planner *planner);
+/* Destroys the planner's device descriptors. */
+void simdev_planner_drop_devices(struct simdev_planner *planner);
 void simdev_planner_rule(struct simdev_planner *planner);
 /* Turns a real planner into one whose plans are described by the attributes that were set, not by
  * cuDNN. False if memory is short. */
@@ -224,9 +227,10 @@ cudnnStatus_t simdev_planner_child(cudnnBackendDescriptor_t of, cudnnBackendAttr
 /* Whether the engine of a configuration has this note. */
 cudnnStatus_t simdev_config_has_note(cudnnBackendDescriptor_t config,
                                      cudnnBackendBehaviorNote_t wanted, bool *has);
-/* The program of a plan of this configuration, without building the plan. NULL if its engine is not
- * compiled at run time, or if the plan has to be built. */
-struct simdev_program *simdev_deferred_program(cudnnBackendDescriptor_t config);
+/* The program of a plan of this configuration for a device of the planner, without building the
+ * plan. NULL if its engine is not compiled at run time, or if the plan has to be built. */
+struct simdev_program *simdev_deferred_program(cudnnBackendDescriptor_t config,
+                                               cudnnBackendDescriptor_t device);
 
 /* ---- legacy descriptors: cudnn_legacy_desc.c ---- */
 
@@ -292,6 +296,7 @@ struct simdev_legacy_problem {
     float alpha, beta, side_scale;
     bool is_fused;
     int algo;
+    int device;
 };
 
 /* The unique ids of the operands in a legacy plan's program. */

@@ -37,9 +37,10 @@ static float factor_at(const void *pointer)
 }
 
 /* Fills the fields that every call passes. The problem is a key, so padding bytes must be zero. */
-static cudnnStatus_t describe_problem(enum simdev_conv_kind kind, cudnnTensorDescriptor_t x,
-                                      cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t conv,
-                                      cudnnTensorDescriptor_t y, struct simdev_legacy_problem *out)
+static cudnnStatus_t describe_problem(cudnnHandle_t handle, enum simdev_conv_kind kind,
+                                      cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
+                                      cudnnConvolutionDescriptor_t conv, cudnnTensorDescriptor_t y,
+                                      struct simdev_legacy_problem *out)
 {
     if (!x || !w || !conv || !y)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
@@ -48,6 +49,7 @@ static cudnnStatus_t describe_problem(enum simdev_conv_kind kind, cudnnTensorDes
         return simdev_fail(CUDNN_STATUS_BAD_PARAM, "the descriptors are inconsistent");
     memset(out, 0, sizeof *out);
     out->kind = kind;
+    out->device = handle->device;
     out->view[SIMDEV_X] = simdev_tensor_view(x, NULL);
     out->view[SIMDEV_W] = simdev_filter_view(w, NULL);
     out->view[SIMDEV_Y] = simdev_tensor_view(y, NULL);
@@ -87,6 +89,7 @@ static const struct simdev_legacy_plan *plan_within(const struct simdev_legacy_p
     struct simdev_legacy_problem plain, slow = *problem;
     memset(&plain, 0, sizeof plain);
     plain.kind = problem->kind;
+    plain.device = problem->device;
     memcpy(plain.view, problem->view, sizeof plain.view);
     plain.conv = problem->conv;
     plain.alpha = 1;
@@ -262,7 +265,7 @@ static cudnnStatus_t find_algorithms(cudnnHandle_t handle, enum simdev_conv_kind
                                      int *count)
 {
     struct simdev_legacy_problem problem = {.algo = 0};
-    const cudnnStatus_t status = describe_problem(kind, x, w, conv, y, &problem);
+    const cudnnStatus_t status = describe_problem(handle, kind, x, w, conv, y, &problem);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     if (!operands)
@@ -303,7 +306,7 @@ static cudnnStatus_t find_algorithms(cudnnHandle_t handle, enum simdev_conv_kind
         struct candidate row[MAX_ALGORITHMS];                                                      \
         if (!handle || !returned || !results || requested < 1)                                     \
             return CUDNN_STATUS_BAD_PARAM;                                                         \
-        const cudnnStatus_t status = describe_problem(KIND, x, w, conv, y, &problem);              \
+        const cudnnStatus_t status = describe_problem(handle, KIND, x, w, conv, y, &problem);      \
         if (status != CUDNN_STATUS_SUCCESS)                                                        \
             return status;                                                                         \
         const int count = list_candidates(&problem, row);                                          \
@@ -331,7 +334,7 @@ static cudnnStatus_t find_algorithms(cudnnHandle_t handle, enum simdev_conv_kind
         struct simdev_legacy_problem problem = {.algo = 0};                                        \
         if (!handle)                                                                               \
             return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;                                            \
-        const cudnnStatus_t status = describe_problem(KIND, x, w, conv, y, &problem);              \
+        const cudnnStatus_t status = describe_problem(handle, KIND, x, w, conv, y, &problem);      \
         return status == CUDNN_STATUS_SUCCESS ? query_workspace(&problem, (int)algo, size)         \
                                               : status;                                            \
     }
@@ -423,7 +426,7 @@ static cudnnStatus_t run_convolution(const char *function, cudnnHandle_t handle,
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     if (algo < 0)
         return CUDNN_STATUS_BAD_PARAM;
-    const cudnnStatus_t status = describe_problem(kind, x, w, conv, y, &problem);
+    const cudnnStatus_t status = describe_problem(handle, kind, x, w, conv, y, &problem);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     problem.alpha = factor_at(alpha);
@@ -481,7 +484,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
         !all_given(&operands))
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     const cudnnStatus_t status =
-        describe_problem(SIMDEV_CONV_FORWARD, x_desc, w_desc, conv, y_desc, &problem);
+        describe_problem(handle, SIMDEV_CONV_FORWARD, x_desc, w_desc, conv, y_desc, &problem);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     problem.alpha = factor_at(alpha1);

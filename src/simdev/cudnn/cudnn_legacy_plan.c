@@ -26,6 +26,7 @@ static struct entry *bucket[BUCKETS];
 /* Descriptors created so far and the first failure. After a failure, every step does nothing. */
 struct builder {
     const struct simdev_planner *planner;
+    cudnnBackendDescriptor_t device; /* NULL if the planner needs none */
     cudnnStatus_t status;
     int made;
     cudnnBackendDescriptor_t descriptor[MAX_MADE];
@@ -257,8 +258,8 @@ static cudnnStatus_t try_config(struct builder *b, cudnnBackendDescriptor_t conf
     const int keep = b->made;
     cudnnBackendDescriptor_t d = make_descriptor(b, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
-    if (b->planner->device)
-        set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, b->planner->device);
+    if (b->device)
+        set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, b->device);
     finalize_descriptor(b, d);
     if (b->status == CUDNN_STATUS_SUCCESS)
         b->status = simdev_plan_program(d, &out->program);
@@ -290,8 +291,8 @@ static cudnnStatus_t ask_heuristics(struct builder *b, cudnnBackendDescriptor_t 
     cudnnBackendDescriptor_t d = make_descriptor(b, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     set_descriptor(b, d, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, operations);
     set_attribute(b, d, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
-    if (b->planner->device)
-        set_descriptor(b, d, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, b->planner->device);
+    if (b->device)
+        set_descriptor(b, d, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, b->device);
     finalize_descriptor(b, d);
     for (int i = 0; i < MAX_CONFIGS; i++)
         list->config[i] = make_descriptor(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
@@ -342,8 +343,8 @@ static int64_t workspace_of(struct builder *b, cudnnBackendDescriptor_t config)
     int64_t one = 0, bytes = -1;
     cudnnBackendDescriptor_t d = make_descriptor(b, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
-    if (b->planner->device)
-        set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, b->planner->device);
+    if (b->device)
+        set_descriptor(b, d, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, b->device);
     finalize_descriptor(b, d);
     if (b->status != CUDNN_STATUS_SUCCESS ||
         b->planner->get(d, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &one,
@@ -395,8 +396,8 @@ static cudnnStatus_t plan_by_engine(struct builder *b, cudnnBackendDescriptor_t 
     cudnnBackendDescriptor_t engine = make_descriptor(b, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     set_descriptor(b, engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, operations);
     set_attribute(b, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
-    if (b->planner->device)
-        set_descriptor(b, engine, CUDNN_ATTR_ENGINE_DEVICEPROP, b->planner->device);
+    if (b->device)
+        set_descriptor(b, engine, CUDNN_ATTR_ENGINE_DEVICEPROP, b->device);
     finalize_descriptor(b, engine);
     cudnnBackendDescriptor_t config = make_descriptor(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     set_descriptor(b, config, CUDNN_ATTR_ENGINECFG_ENGINE, engine);
@@ -451,6 +452,7 @@ static cudnnStatus_t plan_algorithm(struct builder *b, cudnnBackendDescriptor_t 
 static void make_plan(const struct simdev_legacy_problem *problem, struct simdev_legacy_plan *out)
 {
     struct builder b = {.planner = simdev_planner()};
+    b.device = b.planner->device[problem->device];
     cudnnBackendDescriptor_t operations = make_graph(&b, problem);
     out->status = b.status;
     if (b.status == CUDNN_STATUS_SUCCESS)

@@ -58,7 +58,7 @@ static void choose_planner(void)
         snprintf(text, sizeof text, "cudnn %zu.%zu.%zu", version / 10000, version / 100 % 100,
                  version % 100);
     } else {
-        chosen = (struct simdev_planner){.device = NULL};
+        chosen = (struct simdev_planner){.version = 0};
         simdev_planner_rule(&chosen);
         report_rule(by_rule);
     }
@@ -80,9 +80,7 @@ bool simdev_planner_refused(void)
 /* Releases the planner's resources. No planning is possible after that. */
 static void release_planner(void)
 {
-    if (chosen.device)
-        (void)chosen.destroy(chosen.device);
-    chosen.device = NULL;
+    simdev_planner_drop_devices(&chosen);
 }
 
 /* If a program unloads cuDNN and loads it again, it gets a new planner, new plans and new scratch.

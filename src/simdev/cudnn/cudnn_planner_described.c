@@ -191,26 +191,35 @@ static cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
     return real.get(twins->own, name, type, requested, count, values);
 }
 
-bool simdev_planner_described(struct simdev_planner *planner)
+static struct twins *make_device(cudnnBackendDescriptor_t own)
 {
     cudnnBackendDescriptor_t device;
-    real = *planner;
-    simdev_planner_rule(&rule);
     struct twins *twins = calloc(1, sizeof *twins);
     if (!twins)
-        return false;
-    *twins = (struct twins){CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, real.device, NULL};
+        return NULL;
+    *twins = (struct twins){CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, own, NULL};
     if (rule.create(twins->type, &device) != CUDNN_STATUS_SUCCESS) {
         free(twins);
-        return false;
+        return NULL;
     }
     (void)rule.finalize(device);
     twins->twin = device;
+    return twins;
+}
+
+bool simdev_planner_described(struct simdev_planner *planner)
+{
+    real = *planner;
+    simdev_planner_rule(&rule);
+    for (int i = 0; i < SIMDEV_MAX_DEVICES && real.device[i]; i++) {
+        planner->device[i] = make_device(real.device[i]);
+        if (!planner->device[i])
+            return false;
+    }
     planner->create = create_twins;
     planner->destroy = destroy_twins;
     planner->set = set_attribute;
     planner->get = get_attribute;
     planner->finalize = finalize_twins;
-    planner->device = twins;
     return true;
 }

@@ -71,15 +71,31 @@ static void skip_race_checks(struct simdev_planner *planner)
 }
 #endif
 
-static bool make_device(struct simdev_planner *planner)
+static bool make_device(const struct simdev_planner *planner, const char *text,
+                        cudnnBackendDescriptor_t *device)
 {
-    const char *text = simdev_profile_text();
-    return text &&
-           planner->create(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &planner->device) ==
-               CUDNN_STATUS_SUCCESS &&
-           planner->set(planner->device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+    return planner->create(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, device) == CUDNN_STATUS_SUCCESS &&
+           planner->set(*device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
                         (int64_t)strlen(text) + 1, text) == CUDNN_STATUS_SUCCESS &&
-           planner->finalize(planner->device) == CUDNN_STATUS_SUCCESS;
+           planner->finalize(*device) == CUDNN_STATUS_SUCCESS;
+}
+
+static bool make_devices(struct simdev_planner *planner)
+{
+    const char *text = simdev_profile_text(0);
+    bool made = text;
+    for (int i = 0; made && text && i < SIMDEV_MAX_DEVICES; text = simdev_profile_text(++i))
+        made = make_device(planner, text, &planner->device[i]);
+    return made;
+}
+
+void simdev_planner_drop_devices(struct simdev_planner *planner)
+{
+    for (int i = 0; i < SIMDEV_MAX_DEVICES; i++) {
+        if (planner->device[i])
+            (void)planner->destroy(planner->device[i]);
+        planner->device[i] = NULL;
+    }
 }
 
 bool simdev_planner_real(struct simdev_planner *planner)
@@ -94,10 +110,8 @@ bool simdev_planner_real(struct simdev_planner *planner)
         !find_symbol(library, "cudnnBackendGetAttribute", &planner->get) ||
         !find_symbol(library, "cudnnBackendFinalize", &planner->finalize) ||
         !find_symbol(library, "cudnnGetVersion", &version) ||
-        !find_symbol(library, "cudnnGetCudartVersion", &cudart_version) || !make_device(planner)) {
-        if (planner->device)
-            (void)planner->destroy(planner->device);
-        planner->device = NULL;
+        !find_symbol(library, "cudnnGetCudartVersion", &cudart_version) || !make_devices(planner)) {
+        simdev_planner_drop_devices(planner);
         dlclose(library);
         return false;
     }
