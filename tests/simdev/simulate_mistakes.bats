@@ -108,3 +108,15 @@ END
     python3 -c 'import json; assert json.load(open("simulate.out", encoding="utf-8"))["command"][0] == "n\xe4/prog"' || fail "the JSON"
     python3 -c 'open("page.html", encoding="utf-8").read()' || fail "the page"
 }
+
+# bats test_tags=quick
+@test "--library with a file that is no library of convshim: the file is named" {
+    : >empty.so
+    simulate --library empty.so -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 3
+    expect_line simulate.err '^convshim: --library empty\.so: not an ELF file\. Name libconvshim\.so\.$'
+    printf 'int x;' | gcc -shared -o other.so -x c -
+    SIMDEV_DIR='' simulate --library other.so -- "$APPS/vae_decoder" "${decoder[@]}"
+    expect_status 3
+    expect_line simulate.err 'the simulated GPU is not in the folder of .*/other\.so\. .*: --library FILE$'
+}

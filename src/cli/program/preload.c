@@ -3,6 +3,7 @@
 #include "cli/program/command_facts.h"
 
 #include "cli/common/data_files.h"
+#include "cli/program/elf.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,8 +15,20 @@
 
 static const char separators[] = ": ";
 
+/* Returns the reason why the file cannot be a library; NULL if it can. */
+static const char *no_library(const char *path)
+{
+    struct cs_elf elf;
+    const char *why;
+    if (!cs_elf_open(&elf, path, &why))
+        return why;
+    cs_elf_close(&elf);
+    return NULL;
+}
+
 bool cs_preload_library(const char *named, char path[PATH_MAX], char *why, size_t why_size)
 {
+    const char *reason = NULL;
     bool found =
         named ? realpath(named, path) && access(path, R_OK) == 0 : cs_cli_installed(LIBRARY, path);
     if (named && !found)
@@ -27,7 +40,9 @@ bool cs_preload_library(const char *named, char path[PATH_MAX], char *why, size_
     else if (strpbrk(path, separators))
         snprintf(why, why_size,
                  "%s: LD_PRELOAD allows no blank and no colon in a path. Move the file.", path);
-    return found && !strpbrk(path, separators);
+    else if (named && (reason = no_library(path)))
+        snprintf(why, why_size, "--library %s: %s. Name libconvshim.so.", named, reason);
+    return found && !strpbrk(path, separators) && !reason;
 }
 
 const char *cs_preload_next(const char **list_p, size_t *length_p)

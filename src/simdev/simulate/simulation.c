@@ -50,7 +50,14 @@ static bool find_device(struct cs_simulation *simulation)
         if (access(file, R_OK) == 0 && realpath(folder, simulation->device))
             return true;
     }
-    cs_cli_complain("%s: the simulated GPU is not installed: %s", simulation->title, folder);
+    if (named)
+        cs_cli_complain("%s: SIMDEV_DIR=%s: the simulated GPU is not in this folder. Unset the "
+                        "variable, or name another folder.",
+                        simulation->title, named);
+    else
+        cs_cli_complain("%s: the simulated GPU is not in the folder of %s. Install convshim again, "
+                        "or name its libconvshim.so: --library FILE",
+                        simulation->title, simulation->library);
     return false;
 }
 

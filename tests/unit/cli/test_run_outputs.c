@@ -1,5 +1,6 @@
 /* `convshim run`: the environment that a program would get, presets, and programs that cannot be
  * run. No program is run. */
+#include "elf_image.h"
 #include "golden.h"
 
 #include <stdlib.h>
@@ -66,6 +67,21 @@ static void write_text(const char *path, const char *text)
     CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
+/* A file that can be a library. */
+static void write_library(const char *path)
+{
+    static struct image {
+        Elf64_Ehdr header;
+        Elf64_Phdr segment[ELF_SEGMENTS];
+    } image;
+    const size_t segments = offsetof(struct image, segment);
+    const struct elf_places at = {segments, 0, 0, 0, 0, sizeof image};
+    image.header = elf_header(&at);
+    elf_segments(&at, 0, image.segment);
+    FILE *file = fopen(path, "w");
+    CHECK(file && fwrite(&image, sizeof image, 1, file) == 1 && fclose(file) == 0);
+}
+
 static void make_files(void)
 {
     static const char *const folders[] = {"bin",
@@ -82,8 +98,8 @@ static void make_files(void)
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         CHECK(mkdir(folders[i], 0755) == 0);
     write_text("bin/libconvshim.so", "");
-    write_text("a place/libconvshim.so", "");
-    write_text("lib.so", "");
+    write_library("a place/libconvshim.so");
+    write_library("lib.so");
     write_text("none.ini", "");
     write_text("bin/program", "no program\n");
     write_text("conf/presets/small.ini", "# Few bytes.\nworkspace = 1MiB\n");
@@ -144,6 +160,7 @@ static void refusals(void)
         {"run", 125, "program"},
         {"run --library lib.so", 125, "program"},
         {"run --dry-run --library nowhere.so", 125, "nowhere.so"},
+        {"run --dry-run --library none.ini", 125, "not an ELF file"},
         {"run --dry-run --library 'a place/libconvshim.so'", 125, "LD_PRELOAD"},
         {"run --library lib.so -- nowhere", 127, "nowhere"},
         {"run --library lib.so -- ./nowhere", 127, "./nowhere"},
