@@ -69,6 +69,42 @@ INI
     stored ""
 }
 
+# legacy OPTIONS DIRECTION SUMMARY...: one process queries a size, and a second one, which queries nothing, runs in it,
+# under each setting of the summary. cuDNN alone refuses the size that the defaults give.
+legacy()
+{
+    local summary client=("$CLIENTS/frameworks/stored")
+    local -x SIMDEV_MODE=account CONVSHIM_CONFIG=$1
+    rm -f kept
+    [ "$2" = forward ] || client+=("$2")
+    CONVSHIM_SUMMARY=off shimmed "${client[@]}" legacy save kept
+    planned_by_cudnn shimmed || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
+    [ "$status" = 0 ] || fail "$2, options \"$1\": no size is reported"
+    plain "${client[@]}" load kept call
+    [ -n "$1" ] || [ "$status" = 1 ] || fail "$2: the size is not less than cuDNN requires"
+    for summary in "${@:3}"; do
+        CONVSHIM_SUMMARY=$summary shimmed "${client[@]}" load kept call
+        [ "$status" = 0 ] || fail "$2, options \"$1\", summary=$summary: $(tail -n 3 shimmed.out shimmed.err)"
+        expect_no_violation shimmed
+    done
+}
+
+# bats test_tags=quick
+@test "a stored size is enough for a legacy call in a process that queries nothing, whatever summary it writes" {
+    legacy "" forward off text json:run.json text,json:run.json
+    legacy "" data off
+    legacy "" filter off
+}
+
+@test "a stored size is enough for a legacy call in a process that queries nothing, in all directions, with options" {
+    local options direction
+    for options in "price=100" "workspace=24MiB" "max_slowdown=1.5" "untileable=refuse"; do
+        for direction in forward data filter; do
+            legacy "$options" "$direction" off text json:run.json text,json:run.json
+        done
+    done
+}
+
 # random OPTIONS SEQUENCES: random sequences of plans, queries, threads, forks, JSON and legacy calls, in several processes.
 random()
 {
@@ -79,6 +115,7 @@ random()
     planned_by_cudnn shimmed || cannot_run "no real cuDNN in SIMDEV_CUDNN_DIR, so nothing real can be planned"
     [ "$status" = 0 ] || fail "options \"$1\": $(grep -h FAULT shimmed.out)"
     expect_no_violation shimmed
+    [ "$2" -lt 200 ] || expect_true "sizes" "$(sed -n 's/ sizes.*//p' shimmed.out) > 100"
 }
 
 # bats test_tags=quick

@@ -1,23 +1,30 @@
 /* A program that keeps an engine, its knobs and a workspace size longer than their plan, as XLA
  * does in its compilation cache. Its arguments are steps, done in this order:
  *
- *     plan        plans a convolution from the heuristics' list; keeps engine, knobs and the plan's
- * size config      the same, with the size of the engine configuration, queried before the plan is
- * made late        the same, queried after the plan was made, which must fit others      runs other
- * convolutions, which raise the program's record of memory shapes      plans more shapes than the
- * library remembers handle      goes on with another handle, without destroying the first one
- *     device      goes on with a handle of the next device
- *     fork        goes on in a child process; only before the other steps, because CUDA does not
- *                 survive a fork
- *     json        writes the plan as JSON, loads it, and compares its size
- *     save FILE   writes engine, knobs and size
- *     load FILE   reads them
- *     thread      creates the handle in a thread that has not called the runtime, for the next
- * steps list        plans the first entry of a list again, which must not need more rebuild builds
- * a plan from engine and knobs, and runs it in exactly the kept size
+ *     plan       plans a convolution from the heuristics' list; keeps engine, knobs, and the plan's
+ *                size
+ *     config     the same, with the size of the engine configuration, queried before the plan
+ *     late       the same, queried after the plan was made, which must fit
+ *     others     runs other convolutions
+ *     shapes     plans more shapes than the library remembers
+ *     handle     goes on with another handle, without destroying the first one
+ *     device     goes on with a handle of the next device
+ *     fork       goes on in a child process; only before the other steps, because CUDA does not
+ *                survive a fork
+ *     json       writes the plan as JSON, loads it, and compares its size
+ *     save FILE  writes engine, knobs and size
+ *     load FILE  reads them
+ *     thread     creates the handle in a thread that has not called the runtime, for the next steps
+ *     list       plans the first entry of a list again, which must not need more
+ *     rebuild    builds a plan from engine and knobs, and runs it in exactly the kept size
+ *     legacy     queries an algorithm of the legacy API and its size, and keeps both
+ *     call       runs the kept algorithm in exactly the kept size, without a query
+ *     data       the legacy steps that follow compute the gradient of the input, filter: of the
+ *     filter     filter
  *
  * Prints the sizes. Status 1: a size grew or a call failed. */
 #include "graph.h"
+#include "legacy.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +44,7 @@ static struct session session;
 static struct operands kept_operands;
 static struct backend_engine algorithm;
 static int64_t kept = -1;
+static enum direction direction = FORWARD;
 static cudnnBackendDescriptor_t kept_plan;
 static void *arena[ROLES + 1]; /* of the other convolutions: the same addresses again */
 
@@ -255,6 +263,51 @@ static bool plan_entry(void)
     return done;
 }
 
+static bool keep_legacy(void)
+{
+    struct legacy legacy = {0};
+    struct answers answers = {0};
+    size_t bytes = 0;
+    bool done = false;
+    TRY_CUDNN(legacy_open(&kept_operands, CUDNN_DEFAULT_MATH, &legacy), close);
+    TRY_CUDNN(legacy_get(&session, &legacy, direction, &answers), close);
+    TRY_CUDNN(legacy_size(&session, &legacy, direction, answers.row[0].algorithm, &bytes), close);
+    algorithm.index = answers.row[0].algorithm;
+    kept = (int64_t)bytes;
+    printf("kept: algorithm %d, %zu bytes\n", answers.row[0].algorithm, bytes);
+    done = bytes == answers.row[0].memory;
+close:
+    legacy_close(&legacy);
+    return done;
+}
+
+static bool call_legacy(void)
+{
+    struct legacy legacy = {0};
+    struct operands operands = kept_operands;
+    void *workspace = NULL;
+    bool done = session_memory((size_t)kept, &workspace);
+    for (int role = 0; role < ROLES && done; role++)
+        done = session_memory(tensor_storage_bytes(&operands.tensor[role]), &operands.device[role]);
+    const struct brought brought = {(int)algorithm.index, workspace, (size_t)kept};
+    done = done && legacy_open(&operands, CUDNN_DEFAULT_MATH, &legacy) == CUDNN_STATUS_SUCCESS &&
+           legacy_run(&session, &legacy, direction, &operands, &brought, 1, 0) ==
+               CUDNN_STATUS_SUCCESS &&
+           cudaDeviceSynchronize() == cudaSuccess;
+    printf("called: algorithm %d in %lld bytes\n", brought.algorithm, (long long)kept);
+    for (int role = 0; role < ROLES; role++)
+        cudaFree(operands.device[role]);
+    cudaFree(workspace);
+    legacy_close(&legacy);
+    return done;
+}
+
+static bool set_direction(enum direction wanted)
+{
+    direction = wanted;
+    return true;
+}
+
 static bool save(const char *path)
 {
     FILE *file = fopen(path, "wb");
@@ -288,6 +341,10 @@ static bool do_step(const char *step, int *device, char ***rest)
            : strcmp(step, "json") == 0    ? pass_json()
            : strcmp(step, "thread") == 0  ? create_in_thread()
            : strcmp(step, "list") == 0    ? plan_entry()
+           : strcmp(step, "legacy") == 0  ? keep_legacy()
+           : strcmp(step, "call") == 0    ? call_legacy()
+           : strcmp(step, "data") == 0    ? set_direction(BACKWARD_DATA)
+           : strcmp(step, "filter") == 0  ? set_direction(BACKWARD_FILTER)
            : strcmp(step, "rebuild") == 0 ? rebuild()
                                           : false;
 }

@@ -14,8 +14,10 @@
 #include "legacy.h"
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,13 +26,9 @@ enum {
     ROWS = 4096,
     TEXTS = 8, /* plans that are kept as JSON */
     JSON_ROOM = 1 << 20,
-    MANY = 4 /* first entries of a list that are used */
+    MANY = 12 /* first entries of a list that are used */
 };
 
-static const struct problem {
-    struct layer layer;
-    enum direction direction;
-} problems[] = {
 #define LAYER(type, batch, in, out, h, w, k)                                                       \
     {                                                                                              \
         type, batch, in, out, {h, w}, {k, k}, {k / 2, k / 2}, {k / 2, k / 2},                      \
@@ -38,16 +36,45 @@ static const struct problem {
             1, 1                                                                                   \
         }                                                                                          \
     }
-    {LAYER(CUDNN_DATA_FLOAT, 8, 256, 256, 56, 56, 3), FORWARD},
-    {LAYER(CUDNN_DATA_HALF, 4, 256, 256, 112, 112, 3), FORWARD},
-    {LAYER(CUDNN_DATA_HALF, 2, 128, 128, 256, 256, 3), BACKWARD_DATA},
-    {LAYER(CUDNN_DATA_HALF, 16, 128, 128, 64, 64, 3), BACKWARD_FILTER},
-    {LAYER(CUDNN_DATA_FLOAT, 4, 64, 64, 128, 128, 5), BACKWARD_DATA},
-    {LAYER(CUDNN_DATA_FLOAT, 32, 64, 64, 28, 28, 3), FORWARD},
+static const struct layer layers[] = {
+    LAYER(CUDNN_DATA_FLOAT, 8, 256, 256, 56, 56, 3),
+    LAYER(CUDNN_DATA_HALF, 4, 256, 256, 112, 112, 3),
+    LAYER(CUDNN_DATA_HALF, 2, 128, 128, 256, 256, 3),
+    LAYER(CUDNN_DATA_HALF, 16, 128, 128, 64, 64, 3),
+    LAYER(CUDNN_DATA_FLOAT, 4, 64, 64, 128, 128, 5),
+    LAYER(CUDNN_DATA_FLOAT, 32, 64, 64, 28, 28, 3),
+    LAYER(CUDNN_DATA_FLOAT, 16, 64, 128, 112, 112, 3),
+    LAYER(CUDNN_DATA_FLOAT, 64, 32, 32, 112, 112, 3),
+    LAYER(CUDNN_DATA_FLOAT, 1, 128, 128, 512, 512, 3),
+    LAYER(CUDNN_DATA_FLOAT, 2, 512, 512, 64, 64, 3),
+    LAYER(CUDNN_DATA_FLOAT, 8, 48, 96, 90, 70, 7),
+    LAYER(CUDNN_DATA_FLOAT, 12, 192, 64, 48, 160, 1),
+    LAYER(CUDNN_DATA_HALF, 1, 64, 3, 768, 768, 3),
+    LAYER(CUDNN_DATA_HALF, 32, 64, 64, 96, 96, 3),
+    LAYER(CUDNN_DATA_HALF, 8, 320, 320, 64, 64, 3),
+    LAYER(CUDNN_DATA_HALF, 6, 96, 160, 130, 90, 5),
+    LAYER(CUDNN_DATA_BFLOAT16, 4, 512, 512, 64, 64, 3),
+    LAYER(CUDNN_DATA_BFLOAT16, 16, 256, 128, 80, 80, 3),
+    LAYER(CUDNN_DATA_BFLOAT16, 1, 192, 192, 240, 416, 3),
+    LAYER(CUDNN_DATA_BFLOAT16, 24, 40, 80, 100, 60, 3),
 };
 enum {
-    PROBLEMS = sizeof problems / sizeof *problems
+    LAYERS = sizeof layers / sizeof *layers,
+    PROBLEMS = LAYERS * DIRECTIONS,
+    FEW = 6 /* of a short run, which then compares each size */
 };
+
+/* Problems are numbers: a layer and a direction. */
+static const struct layer *layer_of(int64_t problem)
+{
+    return &layers[problem % LAYERS];
+}
+
+/* The first problems have different layers and all directions. */
+static enum direction direction_of(int64_t problem)
+{
+    return (enum direction)((problem + problem / LAYERS) % DIRECTIONS);
+}
 
 /* A size that was reported. A legacy row has the algorithm as its engine. */
 struct row {
@@ -60,10 +87,20 @@ static struct {
     const char *folder;
     uint64_t random;
     struct row row[ROWS];
-    int rows, devices;
+    int rows, devices, problems;
     bool faulty;
     struct session session;
+    atomic_llong *compared; /* sizes, of all processes */
 } driver;
+
+/* A state for each process, which has no pattern in common with that of another (splitmix64). */
+static uint64_t mixed(uint64_t seed, uint64_t process)
+{
+    uint64_t mix = seed * UINT64_C(0xd1342543de82ef95) + process * UINT64_C(0x9e3779b97f4a7c15);
+    mix = (mix ^ mix >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    mix = (mix ^ mix >> 27) * UINT64_C(0x94d049bb133111eb);
+    return mix ^ mix >> 31;
+}
 
 static int64_t below(int64_t count)
 {
@@ -115,6 +152,7 @@ static const struct row *check_size(const char *what, const struct row *now)
         if (row->problem != now->problem || row->legacy != now->legacy ||
             memcmp(&row->algorithm, &now->algorithm, sizeof row->algorithm) != 0)
             continue;
+        atomic_fetch_add(driver.compared, 1);
         if (row->bytes != now->bytes)
             fault(what, row, now->bytes);
         return row;
@@ -147,7 +185,7 @@ struct memory {
 static bool allocate(const struct row *row, struct memory *memory)
 {
     memset(memory, 0, sizeof *memory);
-    operands_shape(&problems[row->problem].layer, &memory->operands);
+    operands_shape(layer_of(row->problem), &memory->operands);
     for (int role = 0; role < ROLES; role++)
         if (!session_memory(tensor_storage_bytes(&memory->operands.tensor[role]),
                             &memory->operands.device[role]))
@@ -164,7 +202,7 @@ static void release(struct memory *memory)
 
 static struct wish wish_of(const struct row *row)
 {
-    return (struct wish){problems[row->problem].direction, 1.0F, 0.0F, false, false, NULL};
+    return (struct wish){direction_of(row->problem), 1.0F, 0.0F, false, false, NULL};
 }
 
 static void run_plan(cudnnBackendDescriptor_t plan, const struct row *row)
@@ -225,9 +263,9 @@ static void step_list(void)
     struct graph graph = {0};
     struct configs configs = {0};
     struct operands operands;
-    const struct row some = {.problem = below(PROBLEMS)};
+    const struct row some = {.problem = below(driver.problems)};
     const struct wish wish = wish_of(&some);
-    operands_shape(&problems[some.problem].layer, &operands);
+    operands_shape(layer_of(some.problem), &operands);
     if (graph_open(driver.session.handle, &operands, &wish, &graph) == CUDNN_STATUS_SUCCESS &&
         configs_ask(&graph, CUDNN_HEUR_MODE_A, &configs) == CUDNN_STATUS_SUCCESS &&
         configs.count > 0)
@@ -246,7 +284,7 @@ static void step_own(void)
     if (!row)
         return;
     const struct wish wish = wish_of(row);
-    operands_shape(&problems[row->problem].layer, &operands);
+    operands_shape(layer_of(row->problem), &operands);
     if (graph_open(driver.session.handle, &operands, &wish, &graph) == CUDNN_STATUS_SUCCESS &&
         backend_engine_config(&row->algorithm, graph.graph, &config) == CUDNN_STATUS_SUCCESS)
         use_config("own plan", config, row->problem);
@@ -276,6 +314,7 @@ static void step_load(void)
                                  CUDNN_TYPE_CHAR, length, text) == CUDNN_STATUS_SUCCESS &&
         cudnnBackendFinalize(plan) == CUDNN_STATUS_SUCCESS &&
         plan_size(plan, &bytes) == CUDNN_STATUS_SUCCESS) {
+        atomic_fetch_add(driver.compared, 1);
         if (bytes != row.bytes)
             fault("JSON", &row, bytes);
         if (!only_plans)
@@ -290,7 +329,7 @@ static void step_load(void)
 static void query_legacy(const struct legacy *legacy, int64_t problem)
 {
     struct answers answers = {0};
-    const enum direction direction = problems[problem].direction;
+    const enum direction direction = direction_of(problem);
     if (legacy_get(&driver.session, legacy, direction, &answers) != CUDNN_STATUS_SUCCESS)
         return;
     for (int i = 0; i < answers.count && i < MANY; i++) {
@@ -312,7 +351,8 @@ static void step_legacy(void)
     struct legacy legacy = {0};
     struct memory memory;
     const struct row *row = any_row(true);
-    const struct row some = row ? *row : (struct row){.problem = below(PROBLEMS), .legacy = 1};
+    const struct row some =
+        row ? *row : (struct row){.problem = below(driver.problems), .legacy = 1};
     if (!allocate(&some, &memory) ||
         legacy_open(&memory.operands, CUDNN_DEFAULT_MATH, &legacy) != CUDNN_STATUS_SUCCESS)
         goto close;
@@ -320,8 +360,8 @@ static void step_legacy(void)
         query_legacy(&legacy, some.problem);
     const struct brought brought = {(int)some.algorithm.index, memory.workspace,
                                     (size_t)some.bytes};
-    if (row && (legacy_run(&driver.session, &legacy, problems[some.problem].direction,
-                           &memory.operands, &brought, 1, 0) != CUDNN_STATUS_SUCCESS ||
+    if (row && (legacy_run(&driver.session, &legacy, direction_of(some.problem), &memory.operands,
+                           &brought, 1, 0) != CUDNN_STATUS_SUCCESS ||
                 cudaDeviceSynchronize() != cudaSuccess))
         fault("the legacy call did not run", row, row->bytes);
 close:
@@ -395,7 +435,7 @@ static bool run_process(int sequences)
 {
     int status = 0;
     fflush(NULL);
-    const uint64_t seed = driver.random;
+    const uint64_t state = driver.random;
     const pid_t child = fork();
     if (child == 0) {
         read_table();
@@ -404,10 +444,23 @@ static bool run_process(int sequences)
         for (int i = 0; i < sequences && !driver.faulty; i++)
             run_sequence();
         if (driver.faulty)
-            printf("process with state %llu\n", (unsigned long long)seed);
+            printf("process with state %llu\n", (unsigned long long)state);
         exit(driver.faulty);
     }
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+static bool run_all(uint64_t seed, int sequences)
+{
+    driver.problems = sequences < 100 ? FEW : PROBLEMS;
+    for (uint64_t process = 0; sequences > 0; process++) {
+        driver.random = mixed(seed, process);
+        const int now = 1 + (int)below(12);
+        if (!run_process(now < sequences ? now : sequences))
+            return false;
+        sequences -= now;
+    }
+    return true;
 }
 
 int main(int argc, char **argv)
@@ -415,16 +468,12 @@ int main(int argc, char **argv)
     if (argc != 4)
         return 2;
     driver.folder = argv[1];
-    driver.random = strtoull(argv[2], NULL, 10) * 2 + 1;
-    int left = atoi(argv[3]);
-    while (left > 0) {
-        const int sequences = left < 12 ? left : 1 + (int)below(12);
-        if (!run_process(sequences))
-            return 1;
-        left -= sequences;
-        below(1);
-    }
+    driver.compared = mmap(NULL, sizeof *driver.compared, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (driver.compared == MAP_FAILED)
+        return 2;
+    const bool good = run_all(strtoull(argv[2], NULL, 10), atoi(argv[3]));
     read_table();
-    printf("%d sizes\n", driver.rows);
-    return driver.rows == 0;
+    printf("%d sizes, compared %lld times\n", driver.rows, atomic_load(driver.compared));
+    return !good || atomic_load(driver.compared) == 0;
 }
