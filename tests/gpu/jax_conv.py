@@ -10,9 +10,13 @@ import time
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
-import jax  # noqa: E402  the setting must come first
-import jax.numpy as jnp  # noqa: E402
-import numpy  # noqa: E402
+try:
+    import jax  # the setting must come first
+    import jax.numpy as jnp
+    import numpy
+except ImportError as error:
+    print(error, file=sys.stderr)
+    sys.exit(77)
 
 
 def stack(x, filters):

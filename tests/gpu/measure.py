@@ -22,10 +22,11 @@ CALLS = 5  # the first ones, each timed by the host
 
 
 class Inference:
-    """A forward pass; run() returns tensors by name."""
+    """A forward pass. run() returns tensors by name. Mode compile compiles the module `compiled` (default: all of the model)."""
 
-    def __init__(self, model, *inputs):
+    def __init__(self, model, *inputs, compiled=None):
         self.model = model.eval()
+        self.compiled = compiled or self.model
         self.inputs = inputs
 
     def run(self, update=False):
@@ -37,7 +38,7 @@ class Training:
     """Forward, loss and backward; with update=True the weights change too. amp is a dtype or None."""
 
     def __init__(self, model, inputs, target, loss, amp=None, rate=0.01):
-        self.model = model.train()
+        self.model = self.compiled = model.train()
         self.inputs = inputs
         self.target = target
         self.loss = loss
@@ -150,7 +151,7 @@ def in_mode(step, mode):
         return TwoStreams(step)
     if mode == "compile":
         # Inductor needs a C compiler on this machine.
-        step.model = torch.compile(step.model, backend="inductor" if shutil.which("gcc") else "aot_eager")
+        step.compiled.compile(backend="inductor" if shutil.which("gcc") else "aot_eager")
     torch.backends.cudnn.benchmark = mode == "benchmark"
     return step
 

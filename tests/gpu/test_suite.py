@@ -67,7 +67,11 @@ class Machine:
     def start(self, *options, settings=None, gpu=True):
         command = ["env", "PATH=" + self.path, PYTHON, os.path.join(self.root, "scripts", "gpu-suite"), "--out", self.out]
         simulated = [os.path.join(ROOT, "scripts", "with-simdev"), "--account", "--"]
-        environment = {**os.environ, "SIMDEV_DIR": os.path.join(BUILD, "simdev"), "HOME": self.folder, **(settings or {})}
+        # With SIMDEV_PROGRESS all processes share the memory of one simulated device.
+        environment = {
+            **os.environ, "SIMDEV_DIR": os.path.join(BUILD, "simdev"), "SIMDEV_PROGRESS": os.path.join(self.folder, "progress"),
+            "HOME": self.folder, **(settings or {}),
+        }
         return subprocess.Popen(
             (simulated if gpu else []) + command + list(options),
             stdout=subprocess.PIPE,
@@ -116,7 +120,7 @@ def every_part_ends_with_figures():
     parts = ["facts", "verify", "layers"] + (["captures", "graph", "programs", "memory", "pressure", "modes", "runtime"] if has("torch") else []) + (["jax"] if has("jax") else [])
     with Machine() as machine:
         # The simulated device is slower than a GPU.
-        machine.edit('suite.verify("verify", [], 25, 60)', 'suite.verify("verify", [], 200, 300)')
+        machine.edit('suite.verify("verify", [], min(60, suite.left() - 5), 90)', 'suite.verify("verify", [], 200, 300)')
         status, _, err = machine.run("--quick", "--minutes", "20", "--only", ",".join(parts))
         results = machine.results()
     assert results["complete"] and results["facts"]["simulated"], err
@@ -137,6 +141,9 @@ def every_part_ends_with_figures():
         assert wanted <= {row[0] for row in rows}, rows
         same({row[2] for row in rows if row[0] == "unet3d"}, {"without", "without, expandable segments", "with", "with, default allocator"})
         assert all(row[3] > 0 and row[6] > 0 and row[8] > 0 for row in rows if row[0] in wanted), rows
+        short = [row[5] for row in rows if row[0] == "vae, 3/4 of its memory"]
+        alone = [row[5] for row in rows if row[:3] == ["vae", "512 f16", "without"]]
+        assert len(short) == 2 and max(short) < alone[0], rows
         assert len(table(results, "Device memory beyond tensors")) > 5, results["notes"]
 
 
@@ -152,10 +159,11 @@ def a_part_that_raises_ends_alone():
 
 
 @test
-def a_part_that_hangs_ends_alone():
+def a_part_that_hangs_or_crashes_ends_alone():
     hangs = {
         "in the suite": ("def facts(suite):\n", "def facts(suite):\n    time.sleep(1000)\n"),
         "in a child": ("def facts(suite):\n", 'def facts(suite):\n    suite.run("hang", ["sleep", "1000"], 1000)\n'),
+        "crash of a child": ("def facts(suite):\n", 'def facts(suite):\n    suite.run("crash", ["sh", "-c", "kill -SEGV $$"], 1000)\n'),
     }
     for place, (before, after) in hangs.items():
         with Machine() as machine:
