@@ -35,7 +35,7 @@ SEED        ?= 1
 SOAK_PASSED ?= 100000000
 #: mutants      small changes of the sources that no test notices, to be read; MUTANTS=200 SEED=1
 mutants: tests-built
-	$(Q)scripts/mutants --build $(B) --count $(MUTANTS) --seed $(SEED) --quick
+	$(Q)scripts/mutants --build $(B) --count $(MUTANTS) --seed $(SEED)
 
 #: soak         calls by 64 threads, and the memory that remains: SOAK_PASSED=100000000
 # 10^6 calls with new shapes and 10^8 calls that pass through, each on 64 threads.
@@ -43,7 +43,9 @@ soak: SOAK_CALLS := 1000000
 soak: lib $(simdev) $(B)/apps/soak $(idle)
 	$(Q)$(TESTENV) SOAK_THREADS=64 SOAK_PASSED=$(SOAK_PASSED) bats tests/system/soak.bats
 
-# Coverage of src and policies by unit tests, the fuzzers' seeds and suites of whole programs, in a separate build.
-#: coverage     percentage of lines and branches that the tests run
+# Coverage of src and policies by `make test-full`, in a separate build. gcovr is a package of Python.
+#: coverage     percentage of lines and branches that the tests run; needs gcovr
 coverage:
-	$(Q)scripts/coverage
+	-$(Q)$(MAKE) --no-print-directory B=build/coverage SANFLAGS='--coverage -fprofile-update=atomic' OPT='-O0 -g' LOAD=10 test-full
+	$(Q)gcovr --root . --filter src/ --filter policies/ --exclude src/simdev/ --txt build/coverage/report.txt --print-summary \
+	--html-details build/coverage/report.html --fail-under-line 95 build/coverage/obj
