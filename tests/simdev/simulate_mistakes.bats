@@ -98,6 +98,37 @@ END
 }
 
 # bats test_tags=quick
+@test "words that cannot be run: the reason, and the command to type" {
+    printf '#!/no/such/shell\n' >script
+    chmod +x script
+    while IFS='|' read -r word said; do
+        simulate -- "$word"
+        expect_status 3
+        expect_line simulate.err "^convshim: $word: $said"
+        expect_empty simulate.out
+    done <<'END'
+--device|a program is expected here\. Options begin with two hyphens
+–fits|a program is expected here\. Options begin with two hyphens
+python3 app.py|one word with blanks, and no such program\. Without quotes: convshim simulate -- python3 app\.py$
+A=1|a variable, not a program\. Set it with env: convshim simulate -- env A=1 COMMAND$
+app.py|not executable\. Run it with Python: convshim simulate -- python app\.py$
+./script|its interpreter, which its first line names after #!, was not found\.
+nothing|not found, or not executable\.
+END
+}
+
+# bats test_tags=quick
+@test "an option after the program: it is passed to the program, with a line unless -- is before the program" {
+    simulate true --fits card
+    expect_line simulate.err '^convshim: simulate: --fits stands after the program, so it is passed to the program\. '
+    simulate -- true --fits card
+    expect_equal "lines" "$(grep -c 'stands after' simulate.err || true)" 0
+    simulate --preset list
+    expect_status 0
+    expect_line simulate.out '^train '
+}
+
+# bats test_tags=quick
 @test "a path that is not UTF-8: valid JSON and a valid page" {
     local folder
     folder=$(printf 'n\xe4')

@@ -126,18 +126,18 @@ static bool check_numbers(const struct cs_problem *problem, char error[CS_LAYERS
         NUMBER("h", tensor[CS_X].dims[CS_H], 1),
         NUMBER("w", tensor[CS_X].dims[CS_W], 1),
         NUMBER("k", tensor[CS_FILTER].dims[CS_N], 1),
-        NUMBER("kd", tensor[CS_FILTER].dims[CS_D], 1),
-        NUMBER("kh", tensor[CS_FILTER].dims[CS_H], 1),
-        NUMBER("kw", tensor[CS_FILTER].dims[CS_W], 1),
-        NUMBER("sd", stride[0], 1),
-        NUMBER("sh", stride[1], 1),
-        NUMBER("sw", stride[2], 1),
-        NUMBER("pd", pre[0], 0),
-        NUMBER("ph", pre[1], 0),
-        NUMBER("pw", pre[2], 0),
-        NUMBER("dd", dilation[0], 1),
-        NUMBER("dh", dilation[1], 1),
-        NUMBER("dw", dilation[2], 1),
+        NUMBER("k along D", tensor[CS_FILTER].dims[CS_D], 1),
+        NUMBER("k along H", tensor[CS_FILTER].dims[CS_H], 1),
+        NUMBER("k along W", tensor[CS_FILTER].dims[CS_W], 1),
+        NUMBER("s along D", stride[0], 1),
+        NUMBER("s along H", stride[1], 1),
+        NUMBER("s along W", stride[2], 1),
+        NUMBER("p along D", pre[0], 0),
+        NUMBER("p along H", pre[1], 0),
+        NUMBER("p along W", pre[2], 0),
+        NUMBER("d along D", dilation[0], 1),
+        NUMBER("d along H", dilation[1], 1),
+        NUMBER("d along W", dilation[2], 1),
         NUMBER("groups", groups, 1),
 #undef NUMBER
     };
@@ -292,12 +292,45 @@ static bool read_setting(const char *word, int dims, struct cs_problem *problem)
     return to && read_window(word + 1, dims, to);
 }
 
+/* Reads a word after the head. Returns a small number for what it sets; -1: it is not allowed. */
+static int read_word(const char *word, int dims, struct cs_problem *problem,
+                     enum cs_order *layout_p)
+{
+    static const char settings[] = "kspdg";
+    if (read_setting(word, dims, problem))
+        return (int)(strchr(settings, word[0]) - settings);
+    if (cs_shape_dtype(word, &problem->tensor[CS_X].dtype))
+        return sizeof settings + DTYPE;
+    if (cs_shape_direction(word, &problem->direction))
+        return sizeof settings + DIRECTION;
+    if (cs_shape_layout(word, layout_p))
+        return sizeof settings + LAYOUT;
+    return strcmp(word, "fused") == 0 ? (int)sizeof settings + LAYOUT + 1 : -1;
+}
+
+/* Writes why a word is not allowed. */
+static void refuse_word(const char *word, int dims, char error[CS_LAYERS_ERROR])
+{
+    static const char *const examples[] = {"k3", "k3x3", "k3x3x3"};
+    int64_t numbers[CS_SPATIAL];
+    if (strchr("kspd", word[0]) && cs_shape_numbers(word + 1, numbers, CS_SPATIAL) > 1)
+        snprintf(error, CS_LAYERS_ERROR,
+                 "\"%s\": x has %d spatial extent%s. Write one number for all, or as many: %s",
+                 word, dims, dims > 1 ? "s" : "", examples[dims - 1]);
+    else
+        snprintf(error, CS_LAYERS_ERROR,
+                 "\"%s\" is not allowed; allowed: %s, s1, p1, d1, g1, f16, bf16, f32, nchw, nhwc, "
+                 "fwd, dgrad, wgrad",
+                 word, examples[dims - 1]);
+}
+
 bool cs_shape_text(const char *text, const struct cs_layer_rules *rules, struct cs_problem *problem,
                    char error[CS_LAYERS_ERROR])
 {
     enum cs_order layout = rules->layout;
     const char *rest = text;
     char word[WORD];
+    unsigned seen = 0;
     *problem = (struct cs_problem){.groups = 1,
                                    .stride = {1, 1, 1},
                                    .dilation = {1, 1, 1},
@@ -309,17 +342,17 @@ bool cs_shape_text(const char *text, const struct cs_layer_rules *rules, struct 
                  text);
         return false;
     }
-    while (next_word(&rest, word))
-        if (!read_setting(word, dims, problem) &&
-            !cs_shape_dtype(word, &problem->tensor[CS_X].dtype) &&
-            !cs_shape_direction(word, &problem->direction) && !cs_shape_layout(word, &layout) &&
-            strcmp(word, "fused") != 0) {
-            snprintf(error, CS_LAYERS_ERROR,
-                     "\"%s\" is not allowed; allowed: k3x3, s1, p1, d1, g1, a data type, a layout, "
-                     "a direction",
+    while (next_word(&rest, word)) {
+        const int kind = read_word(word, dims, problem, &layout);
+        if (kind < 0)
+            refuse_word(word, dims, error);
+        else if (seen & 1u << kind)
+            snprintf(error, CS_LAYERS_ERROR, "\"%s\": an earlier word sets the same. Remove one",
                      word);
+        if (kind < 0 || seen & 1u << kind)
             return false;
-        }
+        seen |= 1u << kind;
+    }
     if (rules->dtype)
         problem->tensor[CS_X].dtype = *rules->dtype;
     if (rules->direction)

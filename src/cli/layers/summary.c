@@ -19,7 +19,8 @@ static const char *find_fault(const cJSON *root)
     if (!root)
         return cs_json_complete() ? "not valid JSON" : "out of memory";
     if (!schema || strcmp(schema, "convshim summary") != 0)
-        return "not a summary of convshim";
+        return "not a summary of convshim. Write one with: convshim run --summary json:FILE -- "
+               "COMMAND";
     if (cs_json_double(root, "version") != CS_SUMMARY_VERSION)
         return "a summary of another version, which this convshim does not read";
     return cJSON_IsArray(cs_json_at(root, "sites")) ? NULL : "there is no array 'sites'";

@@ -8,6 +8,7 @@
 #include "convshim/policy.h"
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CS_CLI_TARGET struct cs_predict_options
 #define CS_CLI_OPTIONS "cli/predict/predict_options.def"
@@ -117,8 +118,13 @@ static int read_options(int argc, char **argv, struct cs_predict_options *option
     if (operand < argc)
         return cs_cli_refuse(command.name,
                              "'%s': only one convolution is allowed. Put it in quotes, because it "
-                             "has blanks and a >",
+                             "has blanks and a >. For a program: convshim simulate -- COMMAND",
                              argv[operand]);
+    if (options->shape && access(options->shape, F_OK) == 0)
+        return cs_cli_refuse(command.name,
+                             "%s: a file, not a convolution. Name a list of layers with --layers, "
+                             "and a run's summary with --summary",
+                             options->shape);
     return check_options(options);
 }
 

@@ -114,20 +114,41 @@ static bool take_named(struct cs_sim_program *program, const char *named)
     return true;
 }
 
+/* Prints why the first word of a command cannot be run. */
+static void complain_of(const char *word)
+{
+    const size_t length = strlen(word);
+    char path[PATH_MAX];
+    if (*word == '-' || strncmp(word, "\u2013", 3) == 0 || strncmp(word, "\u2014", 3) == 0)
+        cs_cli_complain("%s: a program is expected here. Options begin with two hyphens, and stand "
+                        "before the program: convshim simulate --device t4 -- python app.py",
+                        word);
+    else if (strchr(word, ' '))
+        cs_cli_complain("%s: one word with blanks, and no such program. Without quotes: convshim "
+                        "simulate -- %s",
+                        word, word);
+    else if (strchr(word, '='))
+        cs_cli_complain("%s: a variable, not a program. Set it with env: convshim simulate -- env "
+                        "%s COMMAND",
+                        word, word);
+    else if (length > 3 && strcmp(word + length - 3, ".py") == 0)
+        cs_cli_complain("%s: not executable. Run it with Python: convshim simulate -- python %s",
+                        word, word);
+    else if (cs_search_path(word, path, sizeof path))
+        cs_cli_complain("%s: its interpreter, which its first line names after #!, was not found. "
+                        "Install it, or run the script with another one.",
+                        word);
+    else
+        cs_cli_complain("%s: not found, or not executable. Check its spelling and PATH.", word);
+}
+
 /* Finds the program, its cuDNN and its libraries. False after printing the reason. */
 static bool examine_program(struct cs_sim_program *program, struct cs_program_facts *facts,
                             const char *cudnn)
 {
     cs_program_examine(facts, program->command);
     if (!*facts->program) {
-        const char *word = *cs_wrapper_unwrap(program->command);
-        const size_t length = strlen(word);
-        if (length > 3 && strcmp(word + length - 3, ".py") == 0)
-            cs_cli_complain("%s: not executable. Run it with Python: convshim simulate -- python "
-                            "%s",
-                            word, word);
-        else
-            cs_cli_complain("%s: not found, or not executable. Check its spelling and PATH.", word);
+        complain_of(*cs_wrapper_unwrap(program->command));
         return false;
     }
     choose_cudnn(program, facts);

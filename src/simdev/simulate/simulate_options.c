@@ -67,6 +67,10 @@ static bool take_option(void *ctx, int option, const char *value)
         return strcmp(value, "card") == 0 ||
                cs_cli_take_size(&command, option, value, "card or a size such as 8GiB", &to->fits);
     case OPTION_VARY:
+        if (to->varies) {
+            cs_cli_refuse(command.name, "--vary: given twice, but only one value varies at a time");
+            return false;
+        }
         to->varies = true;
         return take_vary(to, value);
     default:
@@ -84,40 +88,68 @@ static bool uses_name(char *const *word, const char *name)
     return *word != NULL;
 }
 
+/* Prints that an option behind the program is the program's. A command after "--" is as meant. */
+static void note_options(char *const *word)
+{
+    char name[CS_CLI_NAME];
+    for (; *word; word++) {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            if (strncmp(*word, "--", 2) == 0 &&
+                strcmp(*word + 2, cs_cli_spelling(rows[i].name, name)) == 0)
+                cs_cli_complain("simulate: %s stands after the program, so it is passed to the "
+                                "program. To use it here, put it before the program.",
+                                *word);
+    }
+}
+
+/* Returns the reason why the options do not go together; NULL if they do. */
+static const char *find_conflict(const struct cs_simulate_options *to)
+{
+    const bool several = strchr(to->device, ',') != NULL;
+    if (cs_child_variables_has(&to->given, "CONVSHIM_SUMMARY"))
+        return "--summary: simulate sets this option itself. To keep the summaries: --keep DIR";
+    if (several && (to->html || to->checks || to->baseline))
+        return "--html, --fits and --baseline work with one --device";
+    if (to->varies && (several || to->smallest || to->baseline))
+        return "--vary works with one --device, without --smallest and --baseline";
+    if (to->varies && to->vary.values == 0 && !to->checks)
+        return "a range of --vary is searched for the largest value that fits: add --fits card or "
+               "--fits SIZE";
+    if (to->tolerance >= 0 && !to->baseline && !(to->varies && to->vary.values == 0))
+        return "--tolerance works with --baseline, or with a range of --vary";
+    if (to->checks && to->capacity > 0)
+        return "--fits sets the memory of the GPU: omit --capacity";
+    return NULL;
+}
+
 int cs_simulate_options(int argc, char **argv, struct cs_simulate_options *to, int *operand_p)
 {
     *to = (struct cs_simulate_options){.device = "h200",
                                        .context = -1,
-                                       .tolerance = 1,
+                                       .tolerance = -1,
                                        .gpus = 1,
                                        .jobs = 2,
                                        .side = {true, true}};
     int status = cs_cli_parse(&command, argc, argv, take_option, to, operand_p);
     if (status >= 0)
         return status;
-    if (cs_child_variables_has(&to->given, "CONVSHIM_SUMMARY"))
-        return cs_cli_refuse(
-            command.name,
-            "--summary: simulate sets this option itself. To keep the summaries: --keep DIR");
-    if (*operand_p == argc && strcmp(to->device, "list") != 0)
+    const bool lists =
+        strcmp(to->device, "list") == 0 || (to->preset && strcmp(to->preset, "list") == 0);
+    const char *conflict = find_conflict(to);
+    if (conflict)
+        return cs_cli_refuse(command.name, "%s", conflict);
+    if (*operand_p == argc && !lists)
         return cs_cli_refuse(command.name,
                              "no program given. Example: convshim simulate -- python app.py");
-    const bool several = strchr(to->device, ',') != NULL;
-    if (several && (to->html || to->checks || to->baseline))
-        return cs_cli_refuse(command.name, "--html, --fits and --baseline work with one --device");
-    if (to->varies && (several || to->smallest || to->baseline))
-        return cs_cli_refuse(command.name,
-                             "--vary works with one --device, without --smallest and --baseline");
-    if (to->varies && to->vary.values == 0 && !to->checks)
-        return cs_cli_refuse(command.name, "a range of --vary is searched for the largest value "
-                                           "that fits: add --fits card or --fits SIZE");
     if (to->varies && !uses_name(argv + *operand_p, to->vary.name))
         return cs_cli_refuse(command.name,
                              "--vary %s: no word of the command contains {%s}. Example: convshim "
                              "simulate --vary px=512,1024 -- python decode.py {px}",
                              to->vary.name, to->vary.name);
-    if (to->checks && to->capacity > 0)
-        return cs_cli_refuse(command.name, "--fits sets the memory of the GPU: omit --capacity");
+    if (*operand_p < argc && strcmp(argv[*operand_p - 1], "--") != 0)
+        note_options(argv + *operand_p);
+    if (to->tolerance < 0)
+        to->tolerance = 1;
     if (to->html && !cs_output_check(command.name, "html", to->html, CS_PAGE_BEGINS))
         return CS_CLI_USAGE;
     return -1;

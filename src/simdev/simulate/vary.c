@@ -57,8 +57,10 @@ const char *cs_vary_parse(const char *text, struct cs_vary *to)
         if (!isalnum((unsigned char)text[i]) && text[i] != '_')
             return "a name consists of letters, digits and _";
     snprintf(to->name, sizeof to->name, "%.*s", (int)length, text);
-    if (isdigit((unsigned char)*values) && strspn(values, "0123456789-") == strlen(values) &&
-        strchr(values, '-'))
+    if (values[strcspn(values, " \t")])
+        return "a value has a blank. Write V1,V2,... without blanks";
+    if (isdigit((unsigned char)*values) && strspn(values, "0123456789-:~") == strlen(values) &&
+        strpbrk(values, "-:~"))
         return "a range is LO..HI or LO..HI:STEP, with two dots";
     if (!strstr(values, ".."))
         return parse_list(values, to);

@@ -46,9 +46,13 @@ static void refused_options(void)
         {PREDICT "'1x8x8x8 -> 8 k3x3 g2x2'", 2, "g2x2"},
         {PREDICT "'1x8x8x8 -> 8 k3x3 g0'", 2, "groups"},
         {PREDICT "'0x8x8x8 -> 8 k3x3'", 2, "n is 0"},
-        {PREDICT "'1x8x8x8 -> 8 k3x3 s0'", 2, "sh is 0"},
+        {PREDICT "'1x8x8x8 -> 8 k3x3 s0'", 2, "s along H is 0"},
         {PREDICT "'1x8x8x8 -> 8 k3x3 s1x2x3'", 2, "s1x2x3"},
         {PREDICT "'1x8x8x8 -> 8 k3x3 dx'", 2, "dx"},
+        {PREDICT "'1x8x8 -> 8 k3x3'", 2, "x has 1 spatial extent. Write one number for all"},
+        {PREDICT "'1x8x8x8 -> 8 k3x3 f16 f32'", 2, "\"f32\": an earlier word sets the same"},
+        {PREDICT "'1x8x8x8 -> 8 k3x3 channels_last'", 2, "allowed: k3x3, s1, p1, d1, g1, f16"},
+        {PREDICT "list.csv", 2, "list.csv: a file, not a convolution"},
         {PREDICT "--layers list.csv --csv", 2, "--csv"},
         {PREDICT "--layers", 2, "--layers"}};
     ANSWERS(rows);
@@ -62,7 +66,7 @@ static void refused_shapes(void)
         {PREDICT "'1x8x8x8 ->'", 2, "1x8x8x8 ->"},
         {PREDICT "'1x8x8x8 -> 8 k3x3x3'", 2, "k3x3x3"},
         {PREDICT "'1x8x8x8 -> 8 k9x3'", 2, "along H"},
-        {PREDICT "'1x8x8x8 -> 8 k3x3 s0'", 2, "sh is 0"},
+        {PREDICT "'1x8x8x8 -> 8 k3x3 s0'", 2, "s along H is 0"},
         {PREDICT "'1x8x8x8 -> 8 k3x3 g3'", 2, "3 groups"},
         {PREDICT "'1x8x8x8 -> 8 k3x3 z9'", 2, "z9"},
         {PREDICT "'1x8x8x8 -> x k3x3'", 2, "-> x"},
@@ -113,7 +117,7 @@ static void lists(void)
         {"model,layer\n", 2, ":1: \"model\" does not begin in the form of 1x512x64x64 -> 512"},
         {"1x8x8x8 -> 8 k3x3, a, b, c\n", 2, ":1: more than 3 columns"},
         {"1x8x8x8 -> 8 k3x3\r\n\n# a remark\n1x8x8x8 -> 8 k9x3, wide\n", 2, ":4: along H"},
-        {"1x8x8x8 -> 8 k3x3 p-1, wide\n", 2, ":1: ph is -1"},
+        {"1x8x8x8 -> 8 k3x3 p-1, wide\n", 2, ":1: p along H is -1"},
         {"4194304x4194304x4194304x4194304 -> 8 k3x3\n", 2, ":1: "}};
     check_files("wrong.csv", "--layers", rows, sizeof rows / sizeof *rows);
 }
