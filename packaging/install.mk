@@ -24,15 +24,14 @@ shippedobj := $(filter-out %/common/installed.o,$(cliobj)) $(B)/shipped/installe
 $(B)/shipped/convshim: $(shippedobj)
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $^ $(INIH) -lcjson -lm -ldl
 
-# --- shell completion, from the tables of the commands ------------------------------------------------------------------
-completions := $(addprefix $(B)/completions/,convshim.bash _convshim convshim.fish)
-shell_of     = $(subst _convshim,zsh,$(subst convshim.,,$(1)))
+# --- completion for bash, from the tables of the commands ---------------------------------------------------------------
+completion := $(B)/completions/convshim.bash
 $(call objects,scripts/gen-completion.c): scripts/gen-completion.c $(B)/gen/policy_names.h $(B)/flags
 	$(call say,CC)mkdir -p $(@D); $(CC) $(CFLAGS) $(PURE) -I$(B)/gen -MMD -MP -c -o $@ $<
 $(B)/gen-completion: $(call objects,scripts/gen-completion.c) $(filter-out %/cli/main.o,$(cliobj))
 	$(call say,LD)$(CC) -pthread $(SANFLAGS) -o $@ $^ $(INIH) -lcjson -lm -ldl
-$(completions): $(B)/gen-completion
-	$(call say,GEN)mkdir -p $(@D); $(B)/gen-completion $(call shell_of,$(@F)) > $@
+$(completion): $(B)/gen-completion
+	$(call say,GEN)mkdir -p $(@D); $(B)/gen-completion > $@
 
 # --- the installed version of the simulated device: without oneDNN
 # ----------------------------------------------------
@@ -83,14 +82,12 @@ installed_from = 755s:$(1):BINDIR/convshim 644s:$(2):LIBDIR/libconvshim.so \
             $(foreach f,$(sort $(wildcard conf/devices/*.json conf/presets/*.ini)),644:$f:SHAREDIR/convshim/$(f:conf/%=%)) \
             644:conf/convshim.ini:SHAREDIR/doc/convshim/convshim.ini \
             644:include/convshim.h:PREFIX/include/convshim.h \
-            644:$(B)/completions/convshim.bash:SHAREDIR/bash-completion/completions/convshim \
-            644:$(B)/completions/_convshim:SHAREDIR/zsh/site-functions/_convshim \
-            644:$(B)/completions/convshim.fish:SHAREDIR/fish/vendor_completions.d/convshim.fish
+            644:$(completion):SHAREDIR/bash-completion/completions/convshim
 installed  = $(call installed_from,$(B)/shipped/convshim,$(B)/libconvshim.so,$(B)/shipped/simdev)
 
 .PHONY: install uninstall dist installable
 #: installable  builds the files that make install copies
-installable: lib cli $(B)/shipped/convshim $(completions) $(addprefix $(B)/shipped/simdev/,$(device) standins)
+installable: lib cli $(B)/shipped/convshim $(completion) $(addprefix $(B)/shipped/simdev/,$(device) standins)
 # So that the loader finds libconvshim.so by its name.
 loader_cache = $(Q)[ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || ! command -v ldconfig >/dev/null || ldconfig
 #: install      to PREFIX (/usr/local), under DESTDIR; LIBDIR and BINDIR replace PREFIX/lib and PREFIX/bin

@@ -37,11 +37,11 @@ wheel-files: $(portable)
 portable_tree = PREFIX= BINDIR=/bin LIBDIR=/lib SHAREDIR=/share
 #: wheel        build/dist/convshim-VERSION-py3-none-PLATFORM.whl; ARCH=aarch64: for that machine; HOMEPAGE: its page
 ifeq ($(ARCH),$(shell uname -m))
-wheel: wheel-files $(man) $(completions)
+wheel: wheel-files $(man) $(completion)
 	$(Q)rm -rf $(PORTABLE)/tree; $(MAKE) --no-print-directory $(portable_tree) portable-tree
 	$(Q)SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) packaging/make-wheel --version $(VERSION) --arch $(ARCH) --home '$(HOMEPAGE)' --out build/dist $(licences) $(PORTABLE)/tree
 else
-wheel: $(man) $(completions) build/source/include/ini.h
+wheel: $(man) $(completion) build/source/include/ini.h
 	$(Q)$(MAKE) --no-print-directory CROSS=$(ARCH) CC='$(ARCH)-linux-gnu-gcc' STRIP=$(ARCH)-linux-gnu-strip B=build/$(ARCH) wheel-files
 	$(Q)rm -rf build/$(ARCH)/portable/tree; $(MAKE) --no-print-directory CROSS=$(ARCH) CC='$(ARCH)-linux-gnu-gcc' \
 	STRIP=$(ARCH)-linux-gnu-strip B=build/$(ARCH) $(portable_tree) portable-tree

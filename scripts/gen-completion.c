@@ -1,6 +1,6 @@
-/* Prints a shell's completion of `convshim` from the tables of --help and the manual page:
- * `gen-completion bash | zsh | fish`. The words of an option come from these tables: the list of
- * the library's options, or the list at the start of a help text. */
+/* Prints the completion of `convshim` for bash from the tables of --help and the manual page. The
+ * words of an option come from these tables: the list of the library's options, or the list at the
+ * start of a help text. */
 #include "cli/common/cli.h"
 #include "policy_names.h"
 #include <stdio.h>
@@ -11,10 +11,10 @@ enum {
 };
 
 static const struct command {
-    const char *name, *summary;
+    const char *name;
     const struct cs_cli_command *const *command;
 } commands[] = {
-#define CS_COMMAND(name, summary) {#name, summary, &cs_cli_command_##name},
+#define CS_COMMAND(name, summary) {#name, &cs_cli_command_##name},
 #include "cli/commands.def"
 #undef CS_COMMAND
 };
@@ -122,35 +122,6 @@ static const char *lister(const struct cs_cli_option *option)
     return NULL;
 }
 
-/* Text in single quotes of a shell. Fish has an escape for quotes. Other shells end the quoted
- * text. */
-static void print_quoted(const char *text, bool fish)
-{
-    putchar('\'');
-    for (; *text; text++) {
-        if (*text == '\'')
-            fputs(fish ? "\\'" : "'\\''", stdout);
-        else if (fish && *text == '\\')
-            fputs("\\\\", stdout);
-        else
-            putchar(*text);
-    }
-    putchar('\'');
-}
-
-/* The first sentence of a help text. */
-static const char *first_sentence(const char *help, char *text, size_t size)
-{
-    const char *end = strstr(help, ". ");
-    size_t length = end ? (size_t)(end - help) : strlen(help);
-    while (length > 0 && help[length - 1] == '.')
-        length--;
-    snprintf(text, size, "%.*s", (int)(length < 100 ? length : 100), help);
-    return text;
-}
-
-/* ---- bash ---- */
-
 static void bash_value(const struct cs_cli_option *option)
 {
     char words[WORDS], name[CS_CLI_NAME];
@@ -229,125 +200,8 @@ static void print_bash(void)
          "complete -o filenames -F _convshim convshim");
 }
 
-/* ---- zsh ---- */
-
-/* A word of _arguments: '--name[help]:argument:action'. */
-static void zsh_option(const struct cs_cli_option *option)
+int main(void)
 {
-    char words[WORDS], help[256], spec[2048], name[CS_CLI_NAME];
-    words_of(option, words);
-    first_sentence(option->help, help, sizeof help);
-    for (char *at = help; *at; at++)
-        *at = (char)(*at == '[' || *at == ']' || *at == ':' ? ' ' : *at);
-    int length = snprintf(spec, sizeof spec, "--%s%s[%s]", cs_cli_spelling(option->name, name),
-                          option->argument ? "=" : "", help);
-    char *rest = spec + length;
-    size_t room = sizeof spec - (size_t)length;
-    if (lister(option))
-        snprintf(rest, room, ":%s:($(%s) list)", option->argument, lister(option));
-    else if (*words)
-        snprintf(rest, room, ":%s:(%s)", option->argument, words);
-    else if (takes_file(option))
-        snprintf(rest, room, ":%s:_files", option->argument);
-    else if (option->argument)
-        snprintf(rest, room, ":%s: ", option->argument);
-    fputs("            ", stdout);
-    for (char *at = spec; *at; at++) /* : and blanks of the list are zsh's */
-        if (*at == '"')
-            *at = '\'';
-    print_quoted(spec, false);
-    puts(" \\");
-}
-
-static void zsh_command(const struct command *of)
-{
-    const struct cs_cli_command *command = *of->command;
-    printf("        %s)\n            _arguments -s \\\n", of->name);
-    for (int i = 0; i < command->options; i++)
-        zsh_option(&command->option[i]);
-    printf("            '--help[Show this text]' \\\n            '%s'\n            ;;\n",
-           command->stops ? "*::command:_normal" : "*:file:_files");
-}
-
-static void print_zsh(void)
-{
-    puts("#compdef convshim\n# Completion of convshim for zsh, made by gen-completion from the "
-         "tables of the commands.\n_convshim() {\n    local -a commands\n    commands=(");
-    for (int i = 0; i < COMMANDS; i++) {
-        char row[256];
-        snprintf(row, sizeof row, "%s:%s", commands[i].name, commands[i].summary);
-        fputs("        ", stdout);
-        print_quoted(row, false);
-        putchar('\n');
-    }
-    puts("        'help:describe a command'\n    )\n    if (( CURRENT == 2 )); then\n"
-         "        _describe command commands\n        return\n    fi\n"
-         "    local command=$words[2]\n    shift words\n    (( CURRENT-- ))\n"
-         "    case $command in");
-    for (int i = 0; i < COMMANDS; i++)
-        zsh_command(&commands[i]);
-    puts("        help) _describe command commands;;\n    esac\n}\n"
-         "if [ \"$funcstack[1]\" = _convshim ]; then\n    _convshim \"$@\"\nelse\n"
-         "    compdef _convshim convshim\nfi");
-}
-
-/* ---- fish ---- */
-
-static void fish_option(const char *command, const struct cs_cli_option *option)
-{
-    char words[WORDS], help[256], list[WORDS + 64], name[CS_CLI_NAME];
-    words_of(option, words);
-    printf("complete -c convshim -n '__fish_seen_subcommand_from %s' -l %s -d ", command,
-           cs_cli_spelling(option->name, name));
-    print_quoted(first_sentence(option->help, help, sizeof help), true);
-    if (lister(option)) {
-        snprintf(list, sizeof list, "(%s; echo list)", lister(option));
-        fputs(" -x -a ", stdout);
-        print_quoted(list, true);
-    } else if (*words)
-        printf(" -x -a '%s'", words);
-    else if (option->argument)
-        fputs(takes_file(option) ? " -r -F" : " -x", stdout);
-    putchar('\n');
-}
-
-static void print_fish(void)
-{
-    puts("# Completion of convshim for fish, made by gen-completion from the tables of the "
-         "commands.\ncomplete -c convshim -f -n __fish_use_subcommand -l help -d 'What commands "
-         "there are'\ncomplete -c convshim -f -n __fish_use_subcommand -l version -d 'Which "
-         "version this is'\n"
-         "complete -c convshim -f -n __fish_use_subcommand -a help -d 'describe a command'");
-    fputs("complete -c convshim -f -n '__fish_seen_subcommand_from help' -a '", stdout);
-    for (int i = 0; i < COMMANDS; i++)
-        printf("%s%s", i > 0 ? " " : "", commands[i].name);
-    puts("'");
-    for (int i = 0; i < COMMANDS; i++) {
-        const struct cs_cli_command *command = *commands[i].command;
-        printf("complete -c convshim -f -n __fish_use_subcommand -a %s -d ", commands[i].name);
-        print_quoted(commands[i].summary, true);
-        putchar('\n');
-        for (int k = 0; k < command->options; k++)
-            fish_option(commands[i].name, &command->option[k]);
-        if (command->stops)
-            printf("complete -c convshim -n '__fish_seen_subcommand_from %s' -x -a "
-                   "'(__fish_complete_subcommand --fcs-skip=2)'\n",
-                   commands[i].name);
-    }
-}
-
-int main(int argc, char **argv)
-{
-    const char *shell = argc == 2 ? argv[1] : "";
-    if (strcmp(shell, "bash") == 0)
-        print_bash();
-    else if (strcmp(shell, "zsh") == 0)
-        print_zsh();
-    else if (strcmp(shell, "fish") == 0)
-        print_fish();
-    else {
-        fprintf(stderr, "usage: gen-completion bash | zsh | fish\n");
-        return 2;
-    }
+    print_bash();
     return ferror(stdout) || fflush(stdout) ? 1 : 0;
 }
