@@ -63,4 +63,12 @@ static inline int64_t cs_ceil_div(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
+/* Returns the smallest multiple of `unit` that is at least a, or INT64_MAX if there is none; a >=
+ * 0, unit > 0. */
+static inline int64_t cs_round_up(int64_t a, int64_t unit)
+{
+    int64_t up;
+    return cs_mul(cs_ceil_div(a, unit), unit, &up) ? up : INT64_MAX;
+}
+
 #endif

@@ -44,14 +44,6 @@ void cs_arena_init(struct cs_arena *arena, int64_t limit)
     cs_lock_condition_init(&arena->given);
 }
 
-static int64_t rounded_up(int64_t bytes)
-{
-    int64_t rounded;
-    return cs_mul(cs_ceil_div(bytes, CS_SCRATCH_ALIGNMENT), CS_SCRATCH_ALIGNMENT, &rounded)
-               ? rounded
-               : INT64_MAX;
-}
-
 /* Work that may still run in a block. */
 enum pending {
     NOTHING,
@@ -430,7 +422,7 @@ bool cs_arena_take(struct cs_arena *arena, const struct cs_device *device, void 
                           .device = device,
                           .stream = stream,
                           .capture = *capture,
-                          .bytes = rounded_up(bytes)};
+                          .bytes = cs_round_up(bytes, CS_SCRATCH_ALIGNMENT)};
     uint64_t context = context_for(&taker);
     taker.id = context ? device->stream_id(device->ctx, stream) : 0;
     cs_lock(&arena->lock);
@@ -474,7 +466,8 @@ void cs_arena_give(struct cs_arena *arena, const struct cs_device *device, void 
 
 void cs_arena_reserve(struct cs_arena *arena, const struct cs_device *device, int64_t bytes)
 {
-    struct taker taker = {.arena = arena, .device = device, .bytes = rounded_up(bytes)};
+    struct taker taker = {
+        .arena = arena, .device = device, .bytes = cs_round_up(bytes, CS_SCRATCH_ALIGNMENT)};
     uint64_t context = device ? context_for(&taker) : 0;
     if (context == 0)
         return;

@@ -434,12 +434,8 @@ static bool add_slab(struct cs_arena *arena, struct cs_pool *pool, const struct 
 /* The size of a new slab for `bytes`, rounded up if the limit allows it. 0 if there is no room. */
 static int64_t slab_bytes(const struct cs_arena *arena, int64_t bytes)
 {
-    int64_t rounded;
-    if (bytes > pool_room(arena))
-        return 0;
-    if (!cs_mul(cs_ceil_div(bytes, SLAB_BYTES), SLAB_BYTES, &rounded) || rounded > pool_room(arena))
-        return bytes;
-    return rounded;
+    const int64_t room = pool_room(arena), rounded = cs_round_up(bytes, SLAB_BYTES);
+    return bytes > room ? 0 : rounded > room ? bytes : rounded;
 }
 
 static bool may_free(const struct cs_slab *slab, enum cs_sacrifice sacrifice)

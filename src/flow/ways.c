@@ -39,12 +39,6 @@ struct deciding {
     struct cs_level_extension extension;
 };
 
-static int64_t rounded(int64_t bytes)
-{
-    int64_t up;
-    return cs_mul(cs_ceil_div(bytes, CS_LEVEL_ROUNDING), CS_LEVEL_ROUNDING, &up) ? up : INT64_MAX;
-}
-
 /* The bytes that the user grants the program. 0: as few as possible. */
 static int64_t size_of(const struct deciding *d)
 {
@@ -94,7 +88,7 @@ static void read_room(struct deciding *d)
 {
     d->size = size_of(d);
     d->separate = d->bytes = separate_of(d);
-    if (rounded(d->call->required) > d->separate)
+    if (cs_level_rounded(d->call->required) > d->separate)
         cs_raise(&d->bytes, extended_of(d));
 }
 
@@ -117,7 +111,7 @@ static int fewest_tiles(const struct deciding *d)
     int best = -1;
     for (int i = 0; i < CS_REWRITE_BETWEEN; i++) {
         const struct cs_rewrite *tiles = between_of(d, i);
-        if (tiles && rounded(tiles->plan.workspace) <= d->bytes &&
+        if (tiles && cs_level_rounded(tiles->plan.workspace) <= d->bytes &&
             (best < 0 || tiles->plan.tiles < between_of(d, best)->plan.tiles))
             best = i;
     }
@@ -194,7 +188,7 @@ static struct choice between_choice(const struct deciding *d, int index)
 /* The fastest way that has room. */
 static struct choice choose_fastest(const struct deciding *d)
 {
-    if (rounded(d->call->required) <= d->bytes)
+    if (cs_level_rounded(d->call->required) <= d->bytes)
         return untiled_choice(d);
     if (d->bytes > 0)
         build_between(d);
@@ -242,7 +236,8 @@ static struct choice settled_choice(const struct deciding *d, int way)
         return planned_choice(CS_REFUSAL_SETTLED);
     struct choice choice =
         way == KEEPS_UNTILED ? untiled_choice(d) : between_choice(d, way - KEEPS_BETWEEN);
-    return rounded(choice.bytes) <= d->bytes ? choice : planned_choice(lack_of(d, choice.bytes));
+    return cs_level_rounded(choice.bytes) <= d->bytes ? choice
+                                                      : planned_choice(lack_of(d, choice.bytes));
 }
 
 /* The way of a layer whose ways may give other last bits. It settles at its second call, or with
@@ -300,11 +295,13 @@ static enum cs_refusal take(const struct deciding *d, int64_t bytes, void **memo
                             char **scratch_p)
 {
     const struct cs_level_extension *extension = &d->extension;
-    const bool extends = rounded(bytes) > d->separate;
+    const bool extends = cs_level_rounded(bytes) > d->separate;
     char *workspace = d->call->call->base.workspace;
-    int64_t more = extends ? cs_max(rounded(bytes) - extension->block, extension->least) : bytes;
-    enum cs_refusal refusal = d->memory->take(&d->room, d->call->call->stream, more,
-                                              !extends && rounded(bytes) <= growth_of(d), memory_p);
+    int64_t more =
+        extends ? cs_max(cs_level_rounded(bytes) - extension->block, extension->least) : bytes;
+    enum cs_refusal refusal =
+        d->memory->take(&d->room, d->call->call->stream, more,
+                        !extends && cs_level_rounded(bytes) <= growth_of(d), memory_p);
     *scratch_p = extends ? workspace : *memory_p;
     if (refusal != CS_REFUSAL_NONE || !extends || *memory_p == workspace + extension->block)
         return refusal;

@@ -122,18 +122,12 @@ void cs_level_note(struct cs_levels *levels, int device, const void *address, in
     cs_unlock(&level->lock);
 }
 
-static int64_t rounded(int64_t bytes)
-{
-    int64_t up;
-    return cs_mul(cs_ceil_div(bytes, CS_LEVEL_ROUNDING), CS_LEVEL_ROUNDING, &up) ? up : bytes;
-}
-
 /* Records the size that the program would have allocated at a call without convshim: with the
  * workspace that its plan requires instead of `block` bytes. */
 static void note_without(struct cs_device_level *level, int64_t block, int64_t required)
 {
     int64_t without;
-    if (cs_add(level->allocated - level->own - block, rounded(required), &without))
+    if (cs_add(level->allocated - level->own - block, cs_level_rounded(required), &without))
         cs_raise(&level->facts.without, without);
 }
 
@@ -156,7 +150,7 @@ static enum cs_refusal ask_level(struct cs_device_level *level, const struct cs_
     const void *address = large ? call->workspace : call->output;
     int64_t block = cs_blocks_live(&level->blocks, (uint64_t)(uintptr_t)address);
     if (block > 0) {
-        note_without(level, large ? block : rounded(call->provided), call->required);
+        note_without(level, large ? block : cs_level_rounded(call->provided), call->required);
         refusal = refusal_of(level);
         *room_p = (struct cs_level_room){
             .allocated = level->allocated,
@@ -193,7 +187,7 @@ bool cs_level_extend(struct cs_levels *levels, int device, const struct cs_level
         return false;
     cs_lock(&level->lock);
     found.block = cs_blocks_live(&level->blocks, begin);
-    if (found.block == rounded(call->provided))
+    if (found.block == cs_level_rounded(call->provided))
         found.after = cs_blocks_after(&level->blocks, begin + (uint64_t)found.block, &found.least);
     cs_unlock(&level->lock);
     *extension_p = found;

@@ -12,6 +12,7 @@
 #ifndef CS_LEVEL_LEVEL_H
 #define CS_LEVEL_LEVEL_H
 
+#include "base/checked.h"
 #include "base/lock.h"
 #include <stdatomic.h>
 #include <stddef.h>
@@ -22,6 +23,12 @@ enum {
     CS_LEVEL_ROUNDING = 512, /* the allocator rounds blocks up to a multiple of this */
     CS_LEVEL_PAGE = 20 << 20 /* bytes by which it grows at least for a large block */
 };
+
+/* Returns the bytes of the allocator's block for `bytes` >= 0. */
+static inline int64_t cs_level_rounded(int64_t bytes)
+{
+    return cs_round_up(bytes, CS_LEVEL_ROUNDING);
+}
 
 /* Why a call runs as planned. */
 enum cs_refusal {

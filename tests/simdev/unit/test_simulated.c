@@ -26,88 +26,86 @@ static const char calm[] = "Runs without memory pressure.",
                   short_of[] = "Out of memory: the last failed allocation was short by 1 KiB. The "
                                "figures end there.";
 
+static const struct {
+    struct cs_sim_outcome outcome;
+    const char *verdict; /* the whole, or NULL */
+    enum cs_sim_fit answer;
+    const char *reason;
+} ends[] = {
+    {{.planned = true}, NULL, CS_SIM_FIT_NONE, "No answer. Ended without a call of CUDA"},
+    /* Any sign of use is one. */
+    {{USED}, unused, CS_SIM_FIT_NONE, "No answer. Found the GPU"},
+    {{USED, .device_peak = -1, .kernels = -1, .launches = -1}, unused, CS_SIM_FIT_NONE, ""},
+    {{USED, .device_peak = 1}, calm, CS_SIM_FIT_YES, ""},
+    {{USED, .kernels = 1}, calm, CS_SIM_FIT_YES, ""},
+    {{USED, .launches = 1}, calm, CS_SIM_FIT_YES, ""},
+    {{.used = true, .kernels = 1},
+     "NO REAL cuDNN WAS USED: the sizes are from nothing, and the figures may be far off. "
+     "Name a cuDNN that plans without a GPU, 9.8 or newer: --cudnn PATH",
+     CS_SIM_FIT_NONE,
+     ""},
+    /* From 129 on the status means a signal. A refused allocation is a stronger sign. */
+    {{USED, .status = 1},
+     "Failed with status 1, and the GPU refused no allocation.",
+     CS_SIM_FIT_NONE,
+     "No answer. Failed with status 1"},
+    {{USED, .status = 128},
+     "Failed with status 128, and the GPU refused no allocation.",
+     CS_SIM_FIT_NONE,
+     ""},
+    {{USED, .status = 129}, "Failed: signal 1 ended the program.", CS_SIM_FIT_NONE, ""},
+    {{USED, .status = 137}, "Failed: signal 9 ended the program.", CS_SIM_FIT_NONE, ""},
+    {{USED, .status = 1, .refused = 1, .missing_bytes = 1024},
+     short_of,
+     CS_SIM_FIT_NO,
+     "short by 1 KiB"},
+    {{USED, .status = 137, .refused = 1, .missing_bytes = 1024}, short_of, CS_SIM_FIT_NO, ""},
+    /* Memory pressure, in the singular and the plural. */
+    {{ON_GPU, .retries = -1, .refused = 5}, calm, CS_SIM_FIT_YES, ""},
+    {{ON_GPU, .retries = -1, .failed = -1, .refused = 1},
+     "Runs under memory pressure: 1 failed allocation.",
+     CS_SIM_FIT_MAY_FAIL,
+     "May fail. Runs under memory pressure: 1 failed"},
+    {{ON_GPU, .retries = 1}, "Runs under memory pressure: 1 allocation retry.", CS_SIM_FIT_YES, ""},
+    {{ON_GPU, .retries = 2, .failed = 1, .refused = 7},
+     "Runs under memory pressure: 2 allocation retries, 1 failed allocation.",
+     CS_SIM_FIT_MAY_FAIL,
+     ""},
+    {{ON_GPU, .failed = 2},
+     "Runs under memory pressure: 2 failed allocations.",
+     CS_SIM_FIT_MAY_FAIL,
+     "Fragmentation may make it fail"},
+    /* 95 % of the memory. */
+    {{NEEDS(1020054710)}, calm, CS_SIM_FIT_YES, "The GPU has 1024 MiB"},
+    {{NEEDS(1020054711)}, calm, CS_SIM_FIT_MAY_FAIL, "fragmentation"},
+    /* The framework's own limit. */
+    {{USED, .status = 1, .exhausted = true, .limit = 536870912, .framework = "JAX 0.10.2"},
+     "Out of memory: the program needs more than the 512 MiB that JAX 0.10.2 may use.",
+     CS_SIM_FIT_NO,
+     "No. Out of memory: the program needs more than the 512 MiB"},
+    /* Memory that a framework took and did not use. */
+    {{NEEDS(1073741824), .held = 536870912, .framework = "JAX 0.10.2"},
+     calm,
+     CS_SIM_FIT_YES,
+     "Yes: needs 512 MiB with the context of 4 KiB. The GPU has 1024 MiB, 512 MiB spare. JAX "
+     "0.10.2 takes 512 MiB more and does not use it."}};
+
 static void each_end_of_a_run_has_its_verdict_and_answer(void)
 {
     const struct cs_device_file device = {.title = "Tesla T4", .memory = 14 * gib};
-    static const struct {
-        struct cs_sim_outcome outcome;
-        const char *verdict; /* the whole, or NULL */
-        enum cs_sim_fit answer;
-        const char *reason;
-    } rows[] = {
-        {{.planned = true}, NULL, CS_SIM_FIT_NONE, "No answer. Ended without a call of CUDA"},
-        /* Any sign of use is one. */
-        {{USED}, unused, CS_SIM_FIT_NONE, "No answer. Found the GPU"},
-        {{USED, .device_peak = -1, .kernels = -1, .launches = -1}, unused, CS_SIM_FIT_NONE, ""},
-        {{USED, .device_peak = 1}, calm, CS_SIM_FIT_YES, ""},
-        {{USED, .kernels = 1}, calm, CS_SIM_FIT_YES, ""},
-        {{USED, .launches = 1}, calm, CS_SIM_FIT_YES, ""},
-        {{.used = true, .kernels = 1},
-         "NO REAL cuDNN WAS USED: the sizes are from nothing, and the figures may be far off. "
-         "Name a cuDNN that plans without a GPU, 9.8 or newer: --cudnn PATH",
-         CS_SIM_FIT_NONE,
-         ""},
-        /* From 129 on the status means a signal. A refused allocation is a stronger sign. */
-        {{USED, .status = 1},
-         "Failed with status 1, and the GPU refused no allocation.",
-         CS_SIM_FIT_NONE,
-         "No answer. Failed with status 1"},
-        {{USED, .status = 128},
-         "Failed with status 128, and the GPU refused no allocation.",
-         CS_SIM_FIT_NONE,
-         ""},
-        {{USED, .status = 129}, "Failed: signal 1 ended the program.", CS_SIM_FIT_NONE, ""},
-        {{USED, .status = 137}, "Failed: signal 9 ended the program.", CS_SIM_FIT_NONE, ""},
-        {{USED, .status = 1, .refused = 1, .missing_bytes = 1024},
-         short_of,
-         CS_SIM_FIT_NO,
-         "short by 1 KiB"},
-        {{USED, .status = 137, .refused = 1, .missing_bytes = 1024}, short_of, CS_SIM_FIT_NO, ""},
-        /* Memory pressure, in the singular and the plural. */
-        {{ON_GPU, .retries = -1, .refused = 5}, calm, CS_SIM_FIT_YES, ""},
-        {{ON_GPU, .retries = -1, .failed = -1, .refused = 1},
-         "Runs under memory pressure: 1 failed allocation.",
-         CS_SIM_FIT_MAY_FAIL,
-         "May fail. Runs under memory pressure: 1 failed"},
-        {{ON_GPU, .retries = 1},
-         "Runs under memory pressure: 1 allocation retry.",
-         CS_SIM_FIT_YES,
-         ""},
-        {{ON_GPU, .retries = 2, .failed = 1, .refused = 7},
-         "Runs under memory pressure: 2 allocation retries, 1 failed allocation.",
-         CS_SIM_FIT_MAY_FAIL,
-         ""},
-        {{ON_GPU, .failed = 2},
-         "Runs under memory pressure: 2 failed allocations.",
-         CS_SIM_FIT_MAY_FAIL,
-         "Fragmentation may make it fail"},
-        /* 95 % of the memory. */
-        {{NEEDS(1020054710)}, calm, CS_SIM_FIT_YES, "The GPU has 1024 MiB"},
-        {{NEEDS(1020054711)}, calm, CS_SIM_FIT_MAY_FAIL, "fragmentation"},
-        /* The framework's own limit. */
-        {{USED, .status = 1, .exhausted = true, .limit = 536870912, .framework = "JAX 0.10.2"},
-         "Out of memory: the program needs more than the 512 MiB that JAX 0.10.2 may use.",
-         CS_SIM_FIT_NO,
-         "No. Out of memory: the program needs more than the 512 MiB"},
-        /* Memory that a framework took and did not use. */
-        {{NEEDS(1073741824), .held = 536870912, .framework = "JAX 0.10.2"},
-         calm,
-         CS_SIM_FIT_YES,
-         "Yes: needs 512 MiB with the context of 4 KiB. The GPU has 1024 MiB, 512 MiB spare. JAX "
-         "0.10.2 takes 512 MiB more and does not use it."}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         char verdict[512], why[512];
         struct cs_text of_verdict = {verdict, sizeof verdict, 0}, of_why = {why, sizeof why, 0};
         CASE("row %zu", i);
         pair = (struct cs_sim_pair){
             .device = &device, .memory = gib, .context = 4096, .chosen = {true}};
-        pair.run[CS_WITHOUT].outcome = rows[i].outcome;
+        pair.run[CS_WITHOUT].outcome = ends[i].outcome;
         cs_sim_answer_verdict(&program, &pair, CS_WITHOUT, &of_verdict);
-        if (rows[i].verdict)
-            CHECK_STR(verdict, rows[i].verdict);
-        CHECK_INT(cs_sim_answer_fits(&program, &pair, CS_WITHOUT, &of_why), rows[i].answer);
-        if (!strstr(why, rows[i].reason))
-            CHECK_STR(why, rows[i].reason);
+        if (ends[i].verdict)
+            CHECK_STR(verdict, ends[i].verdict);
+        CHECK_INT(cs_sim_answer_fits(&program, &pair, CS_WITHOUT, &of_why), ends[i].answer);
+        if (!strstr(why, ends[i].reason))
+            CHECK_STR(why, ends[i].reason);
     }
 }
 
