@@ -293,7 +293,7 @@ frameworks: lib $(simdev)
 	    $(if $(PROGRAMS),--programs $(PROGRAMS),--compute --published --programs all --smallest)
 
 #: lint         clang-tidy, cppcheck, shellcheck, clang-format 14
-lint: $(CONFIG)
+lint: $(CONFIG) $(pages) $(parts) $(B)/gen/policy_names.h $(B)/gen/standin_calls.h
 	$(Q)scripts/lint $(VENDOR)
 #: fmt          format C
 fmt:

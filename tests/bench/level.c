@@ -1,7 +1,7 @@
 /* The cost of a report of PyTorch's allocator, with few and with many free blocks, and of the room
  * of a call. Prints "event_FREE NANOSECONDS" and "room NANOSECONDS" a line. */
-#include "bench.h"
 #include "level/level.h"
+#include "bench.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,9 +61,8 @@ static void report(void)
 static void ask(void)
 {
     struct cs_level_room room;
-    const struct cs_level_call call = {.workspace = (void *)(uintptr_t)begin_of(0),
-                                       .provided = 4 * MIB,
-                                       .required = 8 * MIB};
+    const struct cs_level_call call = {
+        .workspace = (void *)(uintptr_t)begin_of(0), .provided = 4 * MIB, .required = 8 * MIB};
     report();
     if (cs_level_ask(&levels, &call, &room) != CS_REFUSAL_NONE)
         abort();

@@ -332,7 +332,7 @@ static void query_legacy(const struct legacy *legacy, int64_t problem)
     const enum direction direction = direction_of(problem);
     if (legacy_get(&driver.session, legacy, direction, &answers) != CUDNN_STATUS_SUCCESS)
         return;
-    for (int i = 0; i < answers.count && i < MANY; i++) {
+    for (int i = 0; i < answers.count && i < LEGACY_ANSWERS; i++) {
         struct row now = {.problem = problem, .legacy = 1};
         size_t bytes;
         now.algorithm.index = answers.row[i].algorithm;
