@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include <dlfcn.h>
+#include <link.h>
 #include <math.h>
 #include <stdint.h>
 
@@ -53,11 +54,53 @@ static void this_library_is_recognized(void)
     CHECK(!cs_find_dlsym_ours(there.dli_fbase));
 }
 
+/* Copies of the loader's records, in an order of the test's. */
+static struct link_map libm, program, libc;
+
+static struct link_map copy_of(const char *soname)
+{
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+        if (strstr(map->l_name, soname))
+            return *map;
+    return *_r_debug.r_map;
+}
+
+/* In this order, from the first record, which must end with libc. */
+static const char *found_in(struct link_map *first, bool *behind, bool *ours_first)
+{
+    struct link_map *real = _r_debug.r_map;
+    _r_debug.r_map = first;
+    *behind = cs_find_dlsym_behind("cos") != NULL;
+    const char *other = cs_find_dlsym_other("cos", ours_first);
+    _r_debug.r_map = real;
+    return other;
+}
+
+static void only_a_library_behind_this_one_is_called(void)
+{
+    bool behind, first;
+    libm = copy_of("libm.so");
+    libc = copy_of("libc.so");
+    program = *_r_debug.r_map;
+    libc.l_next = NULL;
+    CASE("this library, then libm");
+    program.l_next = &libm;
+    libm.l_next = &libc;
+    CHECK(found_in(&program, &behind, &first) == libm.l_name);
+    CHECK(behind && first);
+    CASE("libm, then this library");
+    libm.l_next = &program;
+    program.l_next = &libc;
+    CHECK(found_in(&libm, &behind, &first) == libm.l_name);
+    CHECK(!behind && !first);
+}
+
 int main(void)
 {
     TEST(lookups_are_libcs);
     TEST(the_first_later_library_has_the_function);
     TEST(another_library_with_the_function_is_named);
     TEST(this_library_is_recognized);
+    TEST(only_a_library_behind_this_one_is_called);
     return REPORT();
 }

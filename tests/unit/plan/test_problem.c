@@ -440,6 +440,30 @@ static void spans_never_wrap(void)
     CHECK(refused > RANDOM_PROBLEMS / 20 && refused < RANDOM_PROBLEMS / 2);
 }
 
+/* A tensor behind the last one does not count. */
+static void held_bytes_are_those_of_the_programs_tensors(void)
+{
+    struct cs_problem problem = sample();
+    const int64_t x = 4 * 64 * 64 * 2, filter = 512 * 36 * 2, y = 512 * 64 * 64 * 2;
+    problem.tensor[problem.tensors] = problem.tensor[CS_Y];
+    CASE("forward");
+    CHECK_INT(cs_problem_held_by(&problem, CS_X), x);
+    CHECK_INT(cs_problem_held_by(&problem, CS_FILTER), 0);
+    CHECK_INT(cs_problem_held(&problem), x + y);
+    CASE("the gradient of the filter");
+    problem.direction = CS_BACKWARD_FILTER;
+    CHECK_INT(cs_problem_held(&problem), x + filter + y);
+    CASE("more than 64 bits");
+    problem.tensor[CS_X].strides[CS_C] = INT64_MAX / 4;
+    CHECK_INT(cs_problem_held_by(&problem, CS_X), INT64_MAX);
+    CHECK_INT(cs_problem_held(&problem), INT64_MAX);
+    CASE("a virtual tensor, and one by value");
+    problem = fused();
+    CHECK_INT(cs_problem_held_by(&problem, CS_Y), 0);
+    CHECK_INT(cs_problem_held_by(&problem, SCALE), 0);
+    CHECK_INT(cs_problem_held_by(&problem, OUT), y);
+}
+
 static void random_problems_pass(void)
 {
     struct rng rng = {SEED};
@@ -461,6 +485,7 @@ int main(void)
     TEST(directions);
     TEST(equal_words_mean_equal_problems);
     TEST(spans_never_wrap);
+    TEST(held_bytes_are_those_of_the_programs_tensors);
     TEST(random_problems_pass);
     return REPORT();
 }
