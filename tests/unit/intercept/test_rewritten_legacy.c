@@ -220,12 +220,18 @@ static size_t reported(cudnnConvolutionFwdAlgo_t algorithm)
     return bytes;
 }
 
+static cudnnStatus_t run_with(const void *alpha, void *x_data, void *y_data, void *workspace,
+                              size_t bytes)
+{
+    return cudnnConvolutionForward(handle, alpha, (cudnnTensorDescriptor_t)(void *)&x, x_data,
+                                   (cudnnFilterDescriptor_t)(void *)&w, PLACE(2),
+                                   (cudnnConvolutionDescriptor_t)(void *)&conv, LARGE, workspace,
+                                   bytes, &zero, (cudnnTensorDescriptor_t)(void *)&y, y_data);
+}
+
 static cudnnStatus_t run(void *y_data, size_t bytes)
 {
-    return cudnnConvolutionForward(handle, &one, (cudnnTensorDescriptor_t)(void *)&x, PLACE(1),
-                                   (cudnnFilterDescriptor_t)(void *)&w, PLACE(2),
-                                   (cudnnConvolutionDescriptor_t)(void *)&conv, LARGE, PLACE(4),
-                                   bytes, &zero, (cudnnTensorDescriptor_t)(void *)&y, y_data);
+    return run_with(&one, PLACE(1), y_data, PLACE(4), bytes);
 }
 
 static void size_of_the_tiles_is_reported_and_is_enough(void)
@@ -238,6 +244,52 @@ static void size_of_the_tiles_is_reported_and_is_enough(void)
     check_counted(1, 1);
     CHECK_INT(executed, TILES);
     CHECK_INT(untiled_calls, 0);
+    finish();
+}
+
+/* The size is that of another process. cuDNN refuses the call at first. */
+static void reported_size_is_enough_without_a_query(void)
+{
+    start();
+    CHECK_INT(run(PLACE(3), WHOLE / TILES), CUDNN_STATUS_SUCCESS);
+    check_counted(1, 1);
+    CHECK_INT(executed, TILES);
+    CHECK_INT(untiled_calls, 0);
+    finish();
+}
+
+/* cuDNN alone refuses a byte less, too. */
+static void call_with_less_is_refused_or_runs_in_it(void)
+{
+    start();
+    CHECK_INT(reported(LARGE), WHOLE / TILES);
+    const cudnnStatus_t status = run(PLACE(3), WHOLE / TILES - 1);
+    CHECK(status == CUDNN_STATUS_SUCCESS ? executed > 0 : executed == 0);
+    CHECK_INT(untiled_calls, 0);
+    finish();
+}
+
+/* A number of bytes without an address is no workspace. */
+static void call_without_a_workspace_runs_on_the_plain_engine(void)
+{
+    start();
+    CHECK_INT(reported(LARGE), WHOLE / TILES);
+    CHECK_INT(run_with(&one, PLACE(1), PLACE(3), NULL, WHOLE / TILES), CUDNN_STATUS_SUCCESS);
+    CHECK_INT(executed, 1);
+    CHECK_INT(untiled_calls, 0);
+    finish();
+}
+
+static void incomplete_calls_reach_cudnn(void)
+{
+    const size_t bytes = WHOLE / TILES;
+    start();
+    CHECK_INT(reported(LARGE), WHOLE / TILES);
+    CHECK_INT(run_with(NULL, PLACE(1), PLACE(3), PLACE(4), bytes), CUDNN_STATUS_BAD_PARAM);
+    CHECK_INT(run_with(&one, NULL, PLACE(3), PLACE(4), bytes), CUDNN_STATUS_BAD_PARAM);
+    CHECK_INT(run_with(&one, PLACE(1), NULL, PLACE(4), bytes), CUDNN_STATUS_BAD_PARAM);
+    CHECK_INT(executed, 0);
+    check_counted(3, 0);
     finish();
 }
 
@@ -332,6 +384,10 @@ int main(void)
     set_sized_options();
     setenv("CONVSHIM_CONFIGFILE", "/dev/null", 1);
     TEST(size_of_the_tiles_is_reported_and_is_enough);
+    TEST(reported_size_is_enough_without_a_query);
+    TEST(call_with_less_is_refused_or_runs_in_it);
+    TEST(call_without_a_workspace_runs_on_the_plain_engine);
+    TEST(incomplete_calls_reach_cudnn);
     TEST(whole_workspace_runs_the_whole);
     TEST(output_over_an_input_runs_on_the_plain_engine);
     TEST(results_of_a_query_have_reported_sizes);

@@ -12,12 +12,17 @@
 static char handle[16];
 static int executed, fails_at; /* this execution fails; 0: none */
 static bool untiled;           /* one of them was of all pixels */
+static int64_t last_engine, last_workspace;
 
 static cudnnStatus_t execute(cudnnHandle_t of, cudnnBackendDescriptor_t plan,
                              cudnnBackendDescriptor_t pack)
 {
     CHECK(of == (cudnnHandle_t)(void *)handle && recorded_at(pack)->finalized);
     untiled |= is_untiled(recorded_at(plan));
+    last_engine = index_of(recorded_at(plan));
+    const struct attribute_set *workspace =
+        attribute_of(recorded_at(pack), CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+    last_workspace = workspace ? workspace->value[0] : 0;
     return ++executed == fails_at ? CUDNN_STATUS_EXECUTION_FAILED : CUDNN_STATUS_SUCCESS;
 }
 
@@ -178,6 +183,24 @@ static void execution_runs_every_tile_and_never_the_whole(void)
     check_counted(1, 1);
     CHECK(!untiled);
     CHECK_INT(cudnn.alive, alive); /* the tiles' packs are destroyed */
+    finish();
+}
+
+/* Tiles in an address that the application did not provide would overwrite its memory. */
+static void call_without_a_workspace_runs_on_the_plain_engine(void)
+{
+    start(41);
+    cudnnBackendDescriptor_t tiled = plan(), with = pack(PLACE(4)), without = pack(NULL);
+    CHECK_INT(cudnnBackendExecute((cudnnHandle_t)(void *)handle, tiled, with),
+              CUDNN_STATUS_SUCCESS);
+    CHECK_INT(last_engine, 41);
+    CHECK_INT(last_workspace, (int64_t)(uintptr_t)PLACE(4));
+    executed = 0;
+    CHECK_INT(cudnnBackendExecute((cudnnHandle_t)(void *)handle, tiled, without),
+              CUDNN_STATUS_SUCCESS);
+    CHECK_INT(executed, 1);
+    CHECK_INT(last_engine, 0);
+    CHECK(!untiled);
     finish();
 }
 
@@ -421,6 +444,7 @@ int main(void)
     setenv("CONVSHIM_CONFIGFILE", "/dev/null", 1);
     TEST(reported_size_is_that_of_the_tiles);
     TEST(execution_runs_every_tile_and_never_the_whole);
+    TEST(call_without_a_workspace_runs_on_the_plain_engine);
     TEST(failed_tile_is_repaired_by_the_plain_engine);
     TEST(output_over_an_input_runs_on_the_plain_engine);
     TEST(null_arguments_reach_cudnn);
