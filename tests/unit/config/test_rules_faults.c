@@ -136,8 +136,13 @@ static void rules_that_cannot_begin(void)
     CHECK_INT(config.rules.count, 2);
     CHECK(!cs_rule_has(&config.rules.rule[0], CS_RULE_skip));
 
-    static const char *const names[] = {"rule",     "rule ",     "rule a b",
-                                        "rule a.b", "rule \xff", "rule twenty-four-letters-long"};
+    static const char *const names[] = {"rule",
+                                        "rule ",
+                                        "rule a b",
+                                        "rule a.b",
+                                        "rule a,b",
+                                        "rule \xff",
+                                        "rule twenty-four-letters-long"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char text[128];
         snprintf(text, sizeof text, "[%s]\nskip = yes\n[rule b]\nskip = yes\n", names[i]);
