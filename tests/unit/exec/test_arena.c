@@ -222,6 +222,26 @@ static void larger_need_replaces_smaller_memory(void)
     check_sound();
 }
 
+static void room_is_made_by_no_more_slabs_than_suffice(void)
+{
+    enum {
+        SLABS = 4
+    };
+    struct cs_arena *arena = new_arena(2 * SLABS * MIB);
+    void *stream = device_new_stream();
+    struct cs_lease lease[SLABS];
+    for (int i = 0; i < SLABS; i++)
+        CHECK(cs_arena_take(arena, device, device_new_stream(), &no_capture, 2 * MIB, true,
+                            &lease[i]));
+    for (int i = 0; i < SLABS; i++)
+        cs_arena_give(arena, device, stream, false, &lease[i]);
+    device_run(stream);
+    CHECK(call(arena, stream, 3 * MIB, true));
+    CHECK_INT(fake_device.frees, 2);
+    CHECK_INT(cs_arena_facts(arena).held, 2 * SLABS * MIB);
+    check_sound();
+}
+
 static void lost_memory_is_never_reused(void)
 {
     struct cs_arena *arena = new_arena(4 * MIB);
@@ -482,6 +502,7 @@ int main(void)
     TEST(reused_handle_is_another_stream);
     TEST(allocating_is_the_last_resort);
     TEST(larger_need_replaces_smaller_memory);
+    TEST(room_is_made_by_no_more_slabs_than_suffice);
     TEST(lost_memory_is_never_reused);
     TEST(a_failing_device);
     TEST(many_small_blocks);
