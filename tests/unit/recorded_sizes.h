@@ -92,12 +92,20 @@ static inline bool is_untiled(const struct recorded *plan)
 /* Checks the calls and the tiled ones that were counted since the last time, or since
  * counted_start. */
 static int64_t counted_calls, counted_tiled;
+static uint64_t counted_turns;
 
 static inline void counted_start(void)
 {
     const struct cs *cs = cs_instance_made();
     counted_calls = cs ? cs->account.calls : 0;
     counted_tiled = cs ? cs->account.tiled_calls : 0;
+    counted_turns = cs ? cs->peak.turns : 0;
+}
+
+/* Checks the calls that were added to the peak of convolutions since then. */
+static inline void check_watched(int calls)
+{
+    CHECK_INT(cs_instance_made()->peak.turns - counted_turns, calls);
 }
 
 static inline void check_counted(int calls, int tiled)

@@ -241,6 +241,7 @@ static void size_of_the_tiles_is_reported_and_is_enough(void)
     CHECK_INT(reported(LARGE), WHOLE / TILES);
     check_counted(0, 0);
     CHECK_INT(run(PLACE(3), WHOLE / TILES), CUDNN_STATUS_SUCCESS);
+    check_watched(1);
     check_counted(1, 1);
     CHECK_INT(executed, TILES);
     CHECK_INT(untiled_calls, 0);
@@ -298,6 +299,7 @@ static void whole_workspace_runs_the_whole(void)
     start();
     CHECK_INT(reported(LARGE), WHOLE / TILES);
     CHECK_INT(run(PLACE(3), WHOLE), CUDNN_STATUS_SUCCESS);
+    check_watched(1);
     check_counted(1, 0);
     CHECK_INT(executed, 0);
     CHECK_INT(untiled_calls, 1);

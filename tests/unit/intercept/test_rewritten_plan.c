@@ -180,6 +180,7 @@ static void execution_runs_every_tile_and_never_the_whole(void)
     CHECK_INT(cudnnBackendExecute((cudnnHandle_t)(void *)handle, tiled, data),
               CUDNN_STATUS_SUCCESS);
     CHECK_INT(executed, TILES);
+    check_watched(1);
     check_counted(1, 1);
     CHECK(!untiled);
     CHECK_INT(cudnn.alive, alive); /* the tiles' packs are destroyed */
