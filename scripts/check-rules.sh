@@ -417,7 +417,7 @@ options_are_documented()
     # Without the pages that are generated from the tables of options.
     mapfile -t pages < <(find docs -name '*.md' ! -name commands.md ! -name options.md)
     for file in src/cli/*/*_options.def src/simdev/simulate/simulate_options.def; do
-        sed -nE 's/^CS_CLI_(FLAG|OPTION|TEXT|SIZE)\([^,]+, "([^"]+)".*/\2/p; s/^CS_CLI_NUMBER\(([^,]+, ){3}"([^"]+)".*/\2/p; s/^CS_CLI_PERCENT\(([^,]+, ){2}"([^"]+)".*/\2/p; s/^CS_CLI_FORMAT.*/format/p' "$file" | tr _ - |
+        sed -nE 's/^CS_CLI_(FLAG|OPTION|TEXT|SIZE)\([^,]+, "([^"]+)".*/\2/p; s/^CS_CLI_NUMBER\(([^,]+, ){3}"([^"]+)".*/\2/p; s/^CS_CLI_PERCENT\(([^,]+, ){2}"([^"]+)".*/\2/p; s/^CS_CLI_SETTING\(([^,]+),.*/\1/p; s/^CS_CLI_FORMAT.*/format/p' "$file" | tr _ - |
             while read -r name; do
                 grep -qE -- "--$name([^a-z-]|\$)" "${pages[@]}" || echo "$file: --$name is on no page of docs that a person wrote"
             done
