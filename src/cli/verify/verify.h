@@ -66,7 +66,6 @@ extern const char *const cs_verify_side_names[CS_VERIFY_SIDES];
 /* A convolution, with the lines of its runs and the verdict. */
 struct cs_verified {
     const struct cs_layer *layer;
-    int64_t peak; /* predicted bytes of its tensors and its workspace; 0: not known */
     enum cs_verified_as verdict;
     struct cJSON *json; /* its part of the file of --out, with the lines of --once */
 };
@@ -76,7 +75,7 @@ struct cs_verification {
     const char *gpu, *cudnn, *profile; /* names, and cuDNN's description of the GPU; NULL: none */
     bool simulated;
     char file[PATH_MAX];         /* of cuDNN */
-    struct cs_verified *row;     /* in the order of their memory; owned */
+    struct cs_verified *row;     /* one for each different convolution; owned */
     struct cs_verified **chosen; /* room for all rows, for the jobs; owned */
     size_t rows;
     struct cJSON *json; /* the content of the file of --out, without a path and a name of this
@@ -122,8 +121,8 @@ enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_shor
 
 /* Measures two constants of the cost model (struct cs_ladder) with one convolution in few and in
  * many tiles. Repeats another one on two lanes, and counts the results that differ. Adds both to
- * the JSON. Ends at `end` at the latest. Unless the GPU is simulated, stores the constants in the
- * user's cache for the library. */
+ * the JSON and, unless the GPU is simulated, the constants to the profile. Ends at `end` at the
+ * latest. */
 void cs_verify_ladder(struct cs_verification *verification, double end);
 
 /* Prints the table, the ladder and the last line, and writes --out. Returns the exit status. */

@@ -81,7 +81,6 @@ static size_t list_rows(const struct cs_layers *layers, struct cs_verified *row)
 static void add_prediction(struct cs_verified *row, const struct cs_prediction *prediction)
 {
     row->json = cJSON_CreateObject();
-    row->peak = prediction->peak;
     row->verdict = CS_VERDICT_NOT_RUN;
     cJSON_AddStringToObject(row->json, "name", row->layer->name);
     cJSON *predicted = cJSON_AddObjectToObject(row->json, "predicted");
@@ -95,28 +94,18 @@ static void add_prediction(struct cs_verified *row, const struct cs_prediction *
                             (double)(prediction->tiled_peak - prediction->floor));
 }
 
-/* Orders rows by their peaks, smallest first. The library weighs time against memory above the
- * largest peak so far. In this order each convolution has the largest, so the library decides as if
- * it were alone. */
-static int by_peak(const void *left, const void *right)
-{
-    const struct cs_verified *a = left, *b = right;
-    return (a->peak > b->peak) - (a->peak < b->peak);
-}
-
-/* Makes the rows with their predictions, in the order of their peaks, and adds them to the JSON. */
+/* Makes the rows with their predictions, and adds them to the JSON. */
 static void make_rows(struct cs_verification *verification, const struct cs_layers *layers,
                       struct cs_prediction *prediction)
 {
     struct cs_verified *row = verification->row;
     const size_t rows = verification->rows = list_rows(layers, row);
-    predict_layers(verification, layers, prediction);
-    for (size_t i = 0; i < rows; i++)
-        add_prediction(&row[i], &prediction[row[i].layer - layers->layer]);
-    qsort(row, rows, sizeof *row, by_peak);
     cJSON *array = cJSON_AddArrayToObject(verification->json, "convolutions");
-    for (size_t i = 0; i < rows; i++)
+    predict_layers(verification, layers, prediction);
+    for (size_t i = 0; i < rows; i++) {
+        add_prediction(&row[i], &prediction[row[i].layer - layers->layer]);
         cs_json_add(array, NULL, row[i].json);
+    }
 }
 
 bool cs_verify_choose(struct cs_verification *verification, const struct cs_layers *layers)
@@ -168,10 +157,8 @@ enum cs_verified_as cs_verify_judge(const struct cs_verified *row, bool cut_shor
 
 /* --- the runs --- */
 
-/* Makes the three runs. The run with the library has the rows in the order of their memory, in
- * which the library has to decide. The first run goes from the largest to the smallest, so that a
- * lack of time drops small ones from all runs. *in_time_p is of the run with the library. False
- * after printing the reason. */
+/* Makes the three runs. The later ones have the rows that the first one ran. *in_time_p is of the
+ * run with the library. False after printing the reason. */
 static bool measure_sides(struct cs_verification *verification, double start, double seconds,
                           bool *in_time_p)
 {
@@ -184,7 +171,7 @@ static bool measure_sides(struct cs_verification *verification, double start, do
                                 .count = verification->rows};
     bool in_time;
     for (size_t i = 0; i < job.count; i++)
-        chosen[i] = &verification->row[job.count - 1 - i];
+        chosen[i] = &verification->row[i];
     if (!cs_verify_run(&job, start + seconds * shares[CS_VERIFY_UNTILED], &in_time))
         return false;
     job.count = 0;
