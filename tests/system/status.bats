@@ -152,10 +152,11 @@ print(row[sys.argv[1]])' "$1"
     expect_line status.err '^convshim: No running process of yours has used convshim yet'
 }
 
-@test "status of a run with policy off: required sizes are reported" {
-    begin_soak --policy off --max-slowdown off
+@test "status of a run with policy off: required sizes are reported, and smaller ones possible" {
+    begin_soak --policy off --max-slowdown off --workspace 48KiB
     expect_equal "reported" "$(cell reported_max)" "$(cell required_max)"
     command_of 0 status "$pid"
+    expect_line status.out ' KiB \([0-9.]+ KiB possible\) '
     end_soak KILL
 }
 
