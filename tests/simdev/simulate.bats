@@ -273,16 +273,6 @@ END
     expect_equal "the user's sitecustomize" "$(written own)" ran
 }
 
-@test "--preset train: no more predicted time than by default" {
-    local large=(--csv "$ROOT/tests/data/conv_layers.csv" --px 1024 --dtype f32) time
-    simulate --device rtx4090 --format csv -- "$APPS/vae_decoder" "${large[@]}"
-    expect_status 0
-    time=$(figure predicted_ns with)
-    simulate --device rtx4090 --preset train --format csv -- "$APPS/vae_decoder" "${large[@]}"
-    expect_status 0
-    expect_true "less predicted time" "$(figure predicted_ns with) < $time"
-}
-
 @test "JAX, which looks for a GPU in /dev and removes its devices at exit: it has the GPU and its peaks are shown" {
     mkdir -p packages/jax/_src
     cat >packages/jax/__init__.py <<'END'

@@ -22,9 +22,9 @@ complete_bash()
 # bats test_tags=quick
 @test "install, use, uninstall: every file is used from there, and all are removed" {
     make_in_root install DESTDIR="$PWD/root" PREFIX=/opt/tool
-    env -i PATH="$PATH" root/opt/tool/bin/convshim run --dry-run --preset train >run.out
+    env -i PATH="$PATH" root/opt/tool/bin/convshim run --dry-run --preset card >run.out
     expect_line run.out "^export LD_PRELOAD=$PWD/root/opt/tool/lib/libconvshim\.so$"
-    expect_line run.out "^export CONVSHIM_CONFIGFILE=$PWD/root/opt/tool/share/convshim/presets/train\.ini$"
+    expect_line run.out "^export CONVSHIM_CONFIGFILE=$PWD/root/opt/tool/share/convshim/presets/card\.ini$"
     root/opt/tool/bin/convshim predict --device list >predict.out
     expect_line predict.out '^rtx4090 '
     expect_equal "version" "$(root/opt/tool/bin/convshim --version)" \

@@ -134,7 +134,7 @@ END
     touch root/var/lib/dpkg/status
     local to=(dpkg --root="$PWD/root" --log=/dev/null --force-depends --force-not-root)
     "${to[@]}" --install "$made" >dpkg.out 2>&1 || fail "dpkg --install"
-    root/usr/bin/convshim run --dry-run --preset train >run.out
+    root/usr/bin/convshim run --dry-run --preset card >run.out
     expect_line run.out "^export LD_PRELOAD=$PWD/root/usr/lib/.*/libconvshim\.so$"
     (cd root && md5sum --quiet -c var/lib/dpkg/info/convshim.md5sums)
     "${to[@]}" --purge convshim >>dpkg.out 2>&1 || fail "dpkg --purge"

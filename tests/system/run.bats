@@ -119,8 +119,8 @@ END
         expect_equal "$name" "$(set_to CONVSHIM_CONFIGFILE)" "$(realpath "$file")"
         grep -qF "\`$name\`" "$ROOT/docs/policies.md" || fail "docs/policies.md does not tell of $name"
     done
-    run_command 125 --preset trai -- touch ran
-    expect_line run.err "^convshim: unknown preset 'trai'.*'train'.*--preset list\$"
+    run_command 125 --preset loo -- touch ran
+    expect_line run.err "^convshim: unknown preset 'loo'.*'look'.*--preset list\$"
     run_command 125 --preset ./none.ini -- touch ran
     expect_line run.err '^convshim: \./none\.ini: No such file or directory$'
     [ ! -e ran ] || fail "the program ran all the same"
@@ -136,8 +136,8 @@ in_force()
 }
 
 @test "a preset is in force, options given with it override it, and a user's ini file is found by its path" {
-    in_force --preset train
-    expect_line options.out '^auto '"$DEFAULT_POLICY"' .*/conf/presets/train\.ini'
+    in_force --preset card
+    expect_line options.out '^auto '"$DEFAULT_POLICY"' .*/conf/presets/card\.ini'
     in_force --preset look --workspace 1MiB
     expect_line options.out '^1MiB off .*/conf/presets/look\.ini and variables$'
     echo 'workspace = 3MiB' >mine.ini
@@ -202,7 +202,7 @@ ctypes.CDLL('$CLIENTS/libwork.so')
         expect_empty alone.out
     done <<'END'
 125|run --preset list|the folder of presets was not found. Install convshim again, or give a path: --preset FILE
-125|run --preset train --library ./lib.so -- true|.*
+125|run --preset card --library ./lib.so -- true|.*
 125|run -- true|libconvshim\.so is not in the folder of this program and not in ../lib. Name it: --library FILE
 2|predict --device list|predict: the folder of devices was not found. Install convshim again, or give a path: --device FILE
 2|predict x|predict: the folder of devices was not found. Install convshim again, or give a path: --device FILE
@@ -223,9 +223,9 @@ END
     for file in lib/libconvshim.so share/man/man1/convshim.1 share/man/man5/convshim.ini.5 share/doc/convshim/convshim.ini; do
         [ -s "$tree/usr/$file" ] || fail "$file is missing"
     done
-    "$tree/usr/bin/convshim" run --dry-run --preset train >run.out
+    "$tree/usr/bin/convshim" run --dry-run --preset card >run.out
     expect_equal "library" "$(set_to LD_PRELOAD)" "$tree/usr/lib/libconvshim.so"
-    expect_equal "preset" "$(set_to CONVSHIM_CONFIGFILE)" "$tree/usr/share/convshim/presets/train.ini"
+    expect_equal "preset" "$(set_to CONVSHIM_CONFIGFILE)" "$tree/usr/share/convshim/presets/card.ini"
     "$tree/usr/bin/convshim" predict --device list --format csv >gpus.csv
     expect_equal "GPUs" "$(tail -n +2 gpus.csv | wc -l)" "$(find "$ROOT/conf/devices" -name '*.json' | wc -l)"
 }

@@ -27,7 +27,7 @@ static void accepted(void)
         {"simulate prog --jobs 0", 0, "program prog"},
         {"simulate --device a --cudnn b --keep d p", 0,
          "a, -, b, d, -, capacity 0, 0 fits 0, context -1, 1 GPUs"},
-        {"simulate --device a,b --preset train --format csv p", 0, "a,b, train"},
+        {"simulate --device a,b --preset card --format csv p", 0, "a,b, card"},
         {"simulate --fits card --gpus 16 p", 0, "1 fits 0, context -1, 16 GPUs"},
         {"simulate --fits 8GB --context 0 p", 0, "1 fits 8000000000, context 0"},
         {"simulate --fits 1048576 --context 300MiB p", 0, "fits 1048576, context 314572800"},

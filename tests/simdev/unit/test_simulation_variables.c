@@ -92,7 +92,7 @@ static void variables_of_runs(void)
     setenv("CONVSHIM_LANES", "2", 1);
     golden_add("the user's own, with", show, &with);
     cs_child_variables_set(&simulation.options, "CONVSHIM_LANES", "1");
-    snprintf(simulation.preset, sizeof simulation.preset, "train.ini");
+    snprintf(simulation.preset, sizeof simulation.preset, "card.ini");
     golden_add("options given", show, &with);
     golden_check(root, "simulate_variables.txt");
 }
