@@ -66,10 +66,10 @@ struct cs_policy {
      * with least cost. */
     int64_t (*tiles)(const struct cs_limits *limits);
 
-    /* Returns the cost of a candidate, less than 1e100. The least one wins. Infinite or NaN: the
-     * candidate is vetoed. A decision computes thousands of costs. It skips guesses by assuming
-     * that a cost does not fall if scratch or seconds rise. If the user wrote a workspace, a
-     * candidate above it is chosen only if no other one is below it, for any cost. */
+    /* Returns the cost of a candidate. The least one wins. Infinite or NaN: the candidate is
+     * vetoed. A decision computes thousands of costs. It skips guesses by assuming that a cost does
+     * not fall if scratch or seconds rise. If the user wrote a workspace, a candidate above it is
+     * chosen only if no other one is within it, for any cost. */
     double (*cost)(const struct cs_candidate *candidate, const struct cs_limits *limits);
 };
 

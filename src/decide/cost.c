@@ -137,7 +137,8 @@ static struct rates rates_of(const struct cs_profile *profile, const struct cs_c
 
 /* The bytes and seconds of one tile of a shape. */
 struct tile {
-    double operands, workspace, staged; /* bytes */
+    double operands, staged; /* bytes */
+    double workspace;        /* bytes of all copies that it holds, one after the other */
     double kernels;
     double waves;       /* seconds of arithmetic, with an incomplete last wave */
     double conversions; /* seconds of copies and conversions before and after the convolution */
@@ -191,6 +192,22 @@ static double unpacked_elements(const struct cs_problem *problem)
         if (!problem->tensor[i].is_virtual && !is_packed(&problem->tensor[i]))
             elements += elements_of(&problem->tensor[i]);
     return elements;
+}
+
+/* Elements of a converted copy, whose channels are padded to GRAIN. */
+static double padded_elements(const struct cs_tensor *tensor)
+{
+    double channels = (double)tensor->dims[CS_C];
+    return elements_of(tensor) / channels * GRAIN * rounded_up(channels / GRAIN);
+}
+
+/* The parts in which an engine converts x and y, one after the other in the same workspace: no copy
+ * has more than 2^31 elements. */
+static double converted_parts(const struct cs_problem *problem)
+{
+    return rounded_up(cs_larger(padded_elements(&problem->tensor[CS_X]),
+                                padded_elements(&problem->tensor[CS_Y])) /
+                      0x1p31);
 }
 
 /* True if the workspace holds copies of both x and y. */
@@ -385,7 +402,7 @@ static struct tile tile_of(const struct whole *whole, const struct cs_problem *p
 {
     struct tile tile = {
         .operands = operand_bytes(problem),
-        .workspace = scratch.workspace,
+        .workspace = scratch.workspace * converted_parts(problem),
         .staged = scratch.staged,
         .kernels = (scratch.workspace > 0 ? CONVERTING_KERNELS : 1) + (scratch.staged > 0 ? 1 : 0),
     };

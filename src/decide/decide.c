@@ -15,14 +15,15 @@ struct deciding {
     struct cs_question question;
     struct cs_search search;
     double untiled_seconds;
+    enum cs_reason
+        missed; /* why no tiling meets a written workspace, if one above it is searched */
 };
 
 enum {
     SLOW = 2 /* a tiling that takes more than this multiple of the untiled time is slow */
 };
 
-/* The longest time of tiles above a workspace that the user wrote, as a multiple of the untiled
- * time. */
+/* The longest time of tiles above a workspace that the user wrote, relative to the untiled time. */
 static const double SLOWEST_ABOVE = 1.5;
 
 /* The threshold in bytes. Calls that require at most this much are not tiled. A threshold that the
@@ -83,40 +84,47 @@ static struct cs_decision leave_untiled(const struct deciding *deciding, enum cs
     return decision;
 }
 
-/* The most scratch bytes that tiles may need. Tiles of huge tensors may use the free bytes,
+/* The most scratch bytes that tiles may need if no workspace is written. */
+static int64_t most_of(const struct deciding *deciding)
+{
+    const struct cs_limits *limits = &deciding->limits;
+    const int64_t required = deciding->question.required;
+    return deciding->tiles == 0 && limits->most > 0 ? cs_min(limits->most, required) : required;
+}
+
+/* The most scratch bytes that tiles may need. A policy with a fixed number of tiles has no limit
+ * except a workspace that the caller provides. Tiles of huge tensors may use the free bytes,
  * although the call requires no workspace. */
 static int64_t limit_of(const struct deciding *deciding)
 {
     const struct cs_limits *limits = &deciding->limits;
-    int64_t required = deciding->question.required;
     if (deciding->huge)
         return limits->free;
-    if (limits->provided)
-        return cs_min(limits->workspace, required);
-    return deciding->tiles == 0 && limits->most > 0 ? cs_min(limits->most, required) : required;
+    if (limits->workspace >= 0 && (limits->provided || deciding->tiles == 0))
+        return cs_min(limits->workspace, deciding->question.required);
+    return most_of(deciding);
 }
 
-/* Sets up the question, and the untiled call as its best candidate so far. An untiled call of huge
- * tensors runs on the plain engine, which is the reason to tile it. So its workspace counts as
- * INT64_MAX. */
-static void begin_search(struct deciding *deciding)
+/* Begins a search under these limits, with the untiled call as the best candidate so far. An
+ * untiled call of huge tensors runs on the plain engine, which is the reason to tile it. So its
+ * workspace counts as INT64_MAX. */
+static void begin_search(struct deciding *deciding, int64_t limit, double slowest)
 {
     struct cs_question *question = &deciding->question;
-    const struct cs_limits *limits = &deciding->limits;
-    double seconds =
-        cs_cost_untiled(question->problem, question->required, question->profile).decided;
-    deciding->untiled_seconds = seconds;
-    question->limit = limit_of(deciding);
-    question->written =
-        limits->workspace >= 0 && deciding->tiles == 0 ? limits->workspace : INT64_MAX;
-    question->slowest = limits->max_slowdown > 0 && deciding->tiles == 0
-                            ? seconds * (double)limits->max_slowdown / 1000
-                            : __builtin_inf();
-    question->slowest_above = question->slowest;
-    if (question->written < INT64_MAX && question->slowest_above > SLOWEST_ABOVE * seconds)
-        question->slowest_above = SLOWEST_ABOVE * seconds;
-    int64_t workspace = deciding->huge ? INT64_MAX : question->required;
-    cs_probe_begin(&deciding->search, question, cs_question_untiled(question, workspace, seconds));
+    const int64_t workspace = deciding->huge ? INT64_MAX : question->required;
+    question->limit = limit;
+    question->slowest = slowest;
+    cs_probe_begin(&deciding->search, question,
+                   cs_question_untiled(question, workspace, deciding->untiled_seconds));
+}
+
+/* The longest allowed seconds of tiles. */
+static double slowest_of(const struct deciding *deciding)
+{
+    const int64_t max_slowdown = deciding->limits.max_slowdown;
+    return max_slowdown > 0 && deciding->tiles == 0
+               ? deciding->untiled_seconds * (double)max_slowdown / 1000
+               : __builtin_inf();
 }
 
 /* True if no other set of tilings is to be searched: a tiling was found that is not slow, or is
@@ -143,9 +151,37 @@ static enum cs_status search_engines(struct deciding *deciding, struct cs_mode m
                                                  : status;
 }
 
-/* Searches all sets of tilings that the options allow. Packed copies are tried if no view fits
- * within a workspace that the user wrote, and if cuDNN refused a view that would cost less than
- * those that fit. */
+/* The reason why no tiling is better than the untiled call. A fixed number of tiles has no
+ * predicted time, and no limit of scratch unless the caller provided a workspace. */
+static enum cs_reason reason_untiled(const struct deciding *deciding)
+{
+    const struct cs_search *search = &deciding->search;
+    const bool fixed = deciding->tiles > 0;
+    if (deciding->missed != CS_REASON_NONE)
+        return deciding->missed;
+    if (search->budget.queries > 0 && search->budget.answered == 0)
+        return CS_REASON_VENDOR;
+    if (search->found || search->possible)
+        return !fixed && search->slow ? CS_REASON_SLOW : CS_REASON_NO_GAIN;
+    if (search->budget.queries == 0 && search->overflowed)
+        return CS_REASON_OVERFLOW;
+    return fixed && !deciding->limits.provided ? CS_REASON_NO_GAIN : CS_REASON_NO_TILING;
+}
+
+/* Searches for tiles above a workspace that the user wrote, which no tiling has met. */
+static enum cs_status search_above(struct deciding *deciding, struct cs_mode mode, int64_t queries)
+{
+    const int64_t used = deciding->search.budget.queries;
+    const double bound = SLOWEST_ABOVE * deciding->untiled_seconds;
+    const double slowest = slowest_of(deciding);
+    deciding->missed = reason_untiled(deciding);
+    begin_search(deciding, most_of(deciding), bound < slowest ? bound : slowest);
+    deciding->search.budget.queries = used;
+    return cs_search_guesses(&deciding->search, mode, queries);
+}
+
+/* Searches all sets of tilings that the options allow. Packed copies are tried if no view is within
+ * the limits, and if cuDNN refused a view that would cost less than those that are. */
 static enum cs_status search_all(struct deciding *deciding)
 {
     const struct cs_vendor *vendor = deciding->question.vendor;
@@ -161,13 +197,15 @@ static enum cs_status search_all(struct deciding *deciding)
         mode = (struct cs_mode){.relaxation = CS_TILE_HEURISTICS, .lanes = 1, .staged = true};
         return vendor->rigid ? CS_OK : cs_search_guesses(search, mode, queries);
     }
+    const bool limited = deciding->question.limit < deciding->question.required;
     enum cs_status status = search_engines(deciding, mode, queries);
-    const bool may_copy = limits->staging == CS_STAGING_AUTO;
-    const bool missed = deciding->question.written < INT64_MAX && !search->found;
-    if (status != CS_OK || !may_copy || (is_done(deciding) && !search->refused && !missed))
-        return status;
-    const struct cs_mode copies = {.lanes = limits->lanes, .staged = true};
-    return cs_search_guesses(search, copies, queries);
+    if (status == CS_OK && limits->staging == CS_STAGING_AUTO &&
+        (!is_done(deciding) || search->refused || (limited && !search->found))) {
+        const struct cs_mode copies = {.lanes = limits->lanes, .staged = true};
+        status = cs_search_guesses(search, copies, queries);
+    }
+    const bool missed = limits->workspace >= 0 && !limits->provided && limited && !search->found;
+    return status == CS_OK && missed ? search_above(deciding, mode, queries) : status;
 }
 
 /* --- the decision ----------------------------------------------------------------------------- */
@@ -207,21 +245,6 @@ static enum cs_reason find_fallback(struct deciding *deciding, struct cs_decisio
         return CS_REASON_NO_FALLBACK;
     decision->reported = workspace > provided ? workspace : provided;
     return CS_REASON_NONE;
-}
-
-/* The reason why no tiling is better than the untiled call. A fixed number of tiles has no
- * predicted time, and no limit of scratch unless the caller provided a workspace. */
-static enum cs_reason reason_untiled(const struct deciding *deciding)
-{
-    const struct cs_search *search = &deciding->search;
-    const bool fixed = deciding->tiles > 0;
-    if (search->budget.queries > 0 && search->budget.answered == 0)
-        return CS_REASON_VENDOR;
-    if (search->found || search->possible)
-        return !fixed && search->slow ? CS_REASON_SLOW : CS_REASON_NO_GAIN;
-    if (search->budget.queries == 0 && search->overflowed)
-        return CS_REASON_OVERFLOW;
-    return fixed && !deciding->limits.provided ? CS_REASON_NO_GAIN : CS_REASON_NO_TILING;
 }
 
 /* Makes the decision from the best candidate and its fallback plan. Without one of them, the call
@@ -272,7 +295,8 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
                                              .limits = &deciding.limits,
                                              .required = required,
                                              .copies = limits->staging != CS_STAGING_NEVER};
-    begin_search(&deciding);
+    deciding.untiled_seconds = cs_cost_untiled(problem, required, &deciding.profile).decided;
+    begin_search(&deciding, limit_of(&deciding), slowest_of(&deciding));
     if (search_all(&deciding) != CS_OK)
         return leave_untiled(&deciding, CS_REASON_HOST_MEMORY);
     struct cs_decision decision = decision_of(&deciding);

@@ -22,7 +22,7 @@ struct cs_decision {
     int64_t queries; /* vendor plans built for the decision */
     int64_t free;    /* scratch in bytes that costs nothing: a written workspace, or a small part of
                         the operands; set by cs_decide_by_rules */
-    bool raised;     /* `scratch` is above a written workspace, because no tiling needs less */
+    bool raised;     /* `scratch` is above a written workspace, because no tiling meets it */
     int elsewhere;   /* whether another engine of the vendor's list fits the limit: 1 yes, -1 no, 0
                         not queried; set by cs_decide_refuses */
     int rule;        /* 1 + the index of the rule that applies, 0: no rule; set by the flow */
@@ -36,7 +36,7 @@ enum {
         9, /* instead, if a query may take seconds: enough for a tiling of two axes, which has three
               times three shapes. Fallback plans are never compiled */
     CS_FALLBACK_QUERIES = 2,
-    CS_MAX_QUERIES = 4 * CS_MODE_QUERIES + CS_FALLBACK_QUERIES
+    CS_MAX_QUERIES = 5 * CS_MODE_QUERIES + CS_FALLBACK_QUERIES
 };
 
 /* Decides how to run a checked problem. The application's plan requires `required` bytes. Never
@@ -48,8 +48,9 @@ enum {
  * fixed number of tiles also tiles calls that require no workspace.
  *
  * The tiling of least cost is chosen, the untiled call included. The cost is the predicted seconds,
- * plus limits->price for each byte of scratch beyond limits->free. If a workspace is written, a
- * tiling above it is chosen only if no tiling fits, and needs about the least of all. No tiling may
+ * plus limits->price for each byte of scratch beyond limits->free. If a workspace is written, the
+ * fastest tiling within it is chosen. Only if there is none within limits->max_slowdown, the tiling
+ * of least cost above it is chosen that takes at most 1.5 times the untiled time. No tiling may
  * need more than `required`, except for huge tensors (limits->huge): their calls require no
  * workspace, and up to the allowed or free bytes are reported. */
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,

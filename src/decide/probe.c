@@ -96,7 +96,7 @@ static struct cs_candidate candidate_of(const struct cs_search *search)
 static void keep_best(struct cs_search *search, const struct cs_candidate *candidate)
 {
     double cost = cs_question_cost(search->question, candidate);
-    search->found |= cs_question_fits(cost);
+    search->found |= cost < __builtin_inf();
     if (cost < search->least) {
         search->best = *candidate;
         search->least = cost;

@@ -25,7 +25,7 @@ struct cs_search {
     struct cs_plan_budget budget;
     struct cs_candidate best; /* candidate of least cost so far; at first the untiled call */
     double least;             /* cost of the best candidate */
-    bool found;               /* a tiling within the written workspace was confirmed */
+    bool found;               /* a tiling within the limits was confirmed */
     bool possible;   /* nothing was found, but a guess fits: it is vetoed, or costs too much */
     bool slow;       /* the cheapest guess is predicted to take longer than the untiled call */
     bool overflowed; /* some cut left 64 bits */

@@ -13,21 +13,14 @@ struct cs_question {
     const struct cs_policy *policy;
     const struct cs_limits *limits;
     int64_t required; /* bytes of the untiled plan */
-    int64_t limit;    /* the most bytes of tiles */
-    int64_t
-        written;    /* bytes that tiles exceed only if no tiling needs less; INT64_MAX: no number */
-    double slowest; /* the longest allowed seconds of tiles within `written` */
-    double slowest_above; /* of tiles above it */
-    bool copies;          /* tiles may work on packed copies */
+    int64_t limit;    /* the most bytes of workspace */
+    double slowest;   /* the longest allowed seconds */
+    bool copies;      /* tiles may work on packed copies */
 };
 
 /* The cost of a candidate by the policy. Infinite if the policy vetoes the candidate, if it takes
- * too long, or if its tiles exceed the limit. Candidates above a workspace that the user wrote cost
- * more than all others. */
+ * too long, or if it exceeds the limit. */
 double cs_question_cost(const struct cs_question *question, const struct cs_candidate *candidate);
-
-/* True if a candidate of this cost is within the workspace that the user wrote. */
-bool cs_question_fits(double cost);
 
 /* The untiled call as a candidate that takes this long. */
 struct cs_candidate cs_question_untiled(const struct cs_question *question, int64_t workspace,

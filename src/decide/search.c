@@ -86,7 +86,7 @@ static enum cs_status confirm_guess(struct turns *turns, int form, struct cs_gue
     turns->contradicted |= probed != CS_FITS;
     if (probed == CS_FITS) {
         *cost_p = cs_question_cost(search->question, &answer);
-        turns->contradicted |= !cs_question_fits(*cost_p);
+        turns->contradicted |= !(*cost_p < __builtin_inf());
         cs_guess_learn(&turns->guesser, &answer);
     } else if (probed == CS_OVER) {
         cs_guess_learn_tile(&turns->guesser, guess,
@@ -98,28 +98,54 @@ static enum cs_status confirm_guess(struct turns *turns, int form, struct cs_gue
     return CS_OK;
 }
 
-/* The cost of a policy for which all tilings are equal. */
-static double no_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
+/* The cost of a policy that takes the smallest workspace. */
+static double workspace_cost(const struct cs_candidate *candidate, const struct cs_limits *limits)
 {
-    (void)candidate;
     (void)limits;
-    return 0;
+    return (double)candidate->workspace;
 }
 
-static const struct cs_policy any_policy = {.cost = no_cost};
+static const struct cs_policy smallest_policy = {.cost = workspace_cost};
 
-/* The least cost of a guess by `policy`, without max_slowdown. */
-static double least_at_any_time(struct turns *turns, const struct cs_policy *policy)
+/* The best guess for another question about the same call. Returns its cost. */
+static double best_of(struct turns *turns, const struct cs_question *question,
+                      struct cs_guess *guess, int *form)
+{
+    turns->guesser.question = question;
+    double cost = cs_forms_best(&turns->guesser, &turns->forms, guess, form);
+    turns->guesser.question = turns->search->question;
+    return cost;
+}
+
+/* True if a guess is within all limits except that of time. */
+static bool fits_at_any_time(struct turns *turns, const struct cs_policy *policy)
 {
     struct cs_question question = *turns->search->question;
     struct cs_guess guess;
     int form;
     question.policy = policy;
-    question.slowest = question.slowest_above = __builtin_inf();
-    turns->guesser.question = &question;
-    double cost = cs_forms_best(&turns->guesser, &turns->forms, &guess, &form);
-    turns->guesser.question = turns->search->question;
-    return cost;
+    question.slowest = __builtin_inf();
+    return best_of(turns, &question, &guess, &form) < __builtin_inf();
+}
+
+/* Queries the vendor about the tiling whose guessed workspace is smallest, after answers that were
+ * larger than guessed. A workspace that does not grow with tiles as guessed may be small enough
+ * there. False if it was queried before, or if the limit is not below the untiled workspace. */
+static bool query_smallest(struct turns *turns, enum cs_status *status_p)
+{
+    struct cs_question question = *turns->search->question;
+    struct cs_guess guess;
+    int form;
+    double answered;
+    question.policy = &smallest_policy;
+    question.limit = INT64_MAX;
+    if (turns->search->question->limit >= question.required || turns->queried >= MOST_TURNS ||
+        !(best_of(turns, &question, &guess, &form) < __builtin_inf()) ||
+        !is_new(turns, &guess.tiling))
+        return false;
+    turns->most = turns->queried + 1 + MOST_LEARNED;
+    *status_p = confirm_guess(turns, form, &guess, &answered);
+    return *status_p == CS_OK;
 }
 
 /* Queries the vendor about the best guess, if it is new and cheaper than the best answer. False if
@@ -137,7 +163,7 @@ static bool query_best_guess(struct turns *turns, enum cs_status *status_p)
         return false;
     *status_p = confirm_guess(turns, form, &guess, &answered);
     bool confirmed = answered <= SIMILAR * cost && cost <= SIMILAR * answered;
-    return *status_p == CS_OK && (!confirmed || !cs_question_fits(cost));
+    return *status_p == CS_OK && !confirmed;
 }
 
 /* Guesses the tiling along one axis whose tiles need the free bytes if workspaces are proportional
@@ -204,8 +230,7 @@ static bool should_learn(struct turns *turns)
     struct cs_search *search = turns->search;
     if (search->found || search->question->vendor->compiles)
         return false;
-    search->possible =
-        !turns->contradicted && cs_question_fits(least_at_any_time(turns, &any_policy));
+    search->possible = !turns->contradicted && fits_at_any_time(turns, &smallest_policy);
     return !search->possible;
 }
 
@@ -225,9 +250,9 @@ enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode, 
         while (search->budget.left > 0 && query_best_guess(&turns, &status))
             continue;
     } while (status == CS_OK && search->budget.left > 0 && should_learn(&turns) &&
-             learn_axis(&turns, &status));
+             (query_smallest(&turns, &status) || learn_axis(&turns, &status)));
     if (turns.vetoed)
-        search->slow = least_at_any_time(&turns, search->question->policy) < __builtin_inf();
+        search->slow = fits_at_any_time(&turns, search->question->policy);
     return status;
 }
 

@@ -59,7 +59,7 @@ same_bytes()
 }
 
 @test "with convshim: the bytes that the library reports to a program" {
-    CONVSHIM_CONFIG="workspace=64MiB" planned shimmed h200
+    CONVSHIM_CONFIG="workspace=64MiB;max_slowdown=3" planned shimmed h200
     predicted h200 tiled_workspace_bytes --workspace 64MiB
     same_bytes shimmed
     expect_true "layers with less" "$(awk -F, 'NR > 1 && $13 < $9' predict.out | wc -l) > 20"
@@ -77,7 +77,7 @@ same_bytes()
     echo 'threshold = 48MiB' >threshold.ini
     predicted t4 tiled_workspace_bytes --dir dgrad --workspace 32MiB --max-slowdown off --config "$PWD/threshold.ini"
     same_bytes shimmed
-    CONVSHIM_CONFIG="workspace=16MiB;threshold=256MiB" planned shimmed h200
+    CONVSHIM_CONFIG="workspace=16MiB;threshold=256MiB;max_slowdown=3" planned shimmed h200
     echo 'threshold = 256MiB' >threshold.ini
     predicted h200 tiled_workspace_bytes --workspace 16MiB --config "$PWD/threshold.ini"
     same_bytes shimmed

@@ -74,6 +74,7 @@ skip = yes"
 # bats test_tags=quick
 @test "a rule sets workspace: its matches report no more" {
     rules <<<"workspace = 1MiB
+max_slowdown = off
 [rule tight]
 direction = fwd
 workspace = 8KiB
@@ -117,7 +118,8 @@ print(len(sites), sum(site["tiled"] > 0 for site in sites))' "$@"
 }
 
 @test "a rule below the options' threshold is not overlooked by the legacy API" {
-    rules <<<"[rule tight]
+    rules <<<"max_slowdown = off
+[rule tight]
 workspace = 8KiB"
     convolutions --api legacy
     expect_true "tiled calls" "$(counted tiled) > 0"
@@ -161,6 +163,7 @@ skip = yes"
 @test "a rule and an ini file for a Python script, and config's report of them" {
     cp "$ROOT/tests/support/clients/python_client.py" main.py
     cat >"$XDG_CONFIG_HOME/convshim/main.py.ini" <<'END'
+max_slowdown = off
 [rule other]
 script = other.py
 skip = yes

@@ -25,6 +25,7 @@ struct fake {
     int64_t refuses_below;            /* output rows */
     int64_t refuses_from, refuses_to; /* output rows, both included */
     int64_t batch;      /* images that a plan prepares together, even if it has fewer; 0: off */
+    int64_t filled;     /* bytes of a workspace that larger plans fill several times; 0: off */
     int64_t whole_rows; /* plans of fewer output rows copy their images twice; 0: off */
     bool refuses_all;
     int64_t nomem_at; /* the call that runs out of memory, counted from 1 */
@@ -64,6 +65,8 @@ static inline int64_t formula_at(const struct fake *fake, const struct cs_proble
         struct rng rng = {(uint64_t)x * 31 + (uint64_t)y};
         bytes *= (double)rng_between(&rng, 1, 400) / 100;
     }
+    if (fake->filled > 0 && bytes > (double)fake->filled)
+        return fake->filled;
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 

@@ -65,9 +65,8 @@ static void print_convolution(const struct cs_prediction *prediction)
     put_size("peak", prediction->peak, prediction->tiled_peak, halo);
     const struct cs_times *ratio = &prediction->ratio;
     if (ratio->least > 0 && ratio->most <= ratio->least)
-        printf("\nPredicted time of the tiles: %.2f times the untiled time (a model with constants "
-               "that "
-               "were measured on the GPU).\n",
+        printf("\nPredicted time of the tiles: %.2f times the untiled time (a model, not "
+               "measured).\n",
                ratio->least);
     else if (ratio->least > 0)
         printf("\nPredicted time of the tiles: %.2f to %.2f times the untiled time (a model with "

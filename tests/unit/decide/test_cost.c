@@ -139,6 +139,15 @@ static void known_convolution(void)
     CHECK_NEAR(with(plan, &h200, &slow).most, cost.seconds + 48e-6);
 }
 
+/* Copies of one channel have eight: 2^33 elements here, four times as many as one copy can have. */
+static void a_workspace_is_filled_several_times(void)
+{
+    const struct cs_problem problem = same(1024, 1, 1, 1024, 1024, 1);
+    const double operands = 2 * 0x1p31 + 18, dram = 3201e6 * 2 * 6144 / 8;
+    const struct cs_cost cost = with(planned(&problem, &untiled_plan, 2), &h200, &ideal);
+    CHECK_NEAR(cost.memory, (operands + 2 * 4 * 2 * operands) / dram);
+}
+
 /* Without workspace there is one kernel, of which memory and arithmetic overlap. Blocks of fewer
  * than 96 columns take as long as one of 96. */
 static void unconverted_layout_runs_one_kernel(void)
@@ -476,6 +485,7 @@ int main(void)
     TEST(known_convolution);
     TEST(engines_by_their_notes);
     TEST(tiles_of_huge_choose_faster_engines);
+    TEST(a_workspace_is_filled_several_times);
     TEST(unconverted_layout_runs_one_kernel);
     TEST(few_channels_are_padded);
     TEST(engines_without_clusters);

@@ -149,6 +149,23 @@ static void a_limit_below_every_tiling_is_given_up_quickly(void)
     CHECK(raised > 0);
 }
 
+/* Images of one channel, whose copies have eight. cuDNN makes them in four parts, so tiles of a
+ * quarter need no less workspace. */
+static void a_limit_is_met_although_workspaces_do_not_shrink_at_first(void)
+{
+    const enum cs_direction directions[] = {CS_FORWARD, CS_BACKWARD_DATA};
+    for (size_t i = 0; i < sizeof directions / sizeof *directions; i++) {
+        struct cs_problem problem = towards(directions[i], 1024, 1, 1, 1024, 1024, 1);
+        struct fake fake = {.per_byte = 8, .filled = 8192 * MIB, .profile = &h200};
+        const struct cs_limits limits = {
+            .workspace = 64 * MIB, .price = 15000, .max_slowdown = 3000, .threshold = -1};
+        struct cs_decision decision =
+            decide(&fake, &problem, fake.filled, default_policy(), &limits);
+        CHECK_INT(decision.reason, CS_REASON_NONE);
+        CHECK(decision.reported <= limits.workspace);
+    }
+}
+
 static void written_slowdown_is_a_bound(void)
 {
     static const struct cs_tiling untiled = {.step = {1, 1}};
@@ -346,6 +363,7 @@ int main(void)
     TEST(images_that_need_a_batch_are_tiled_along_the_rows);
     TEST(a_written_workspace_is_a_limit);
     TEST(a_limit_below_every_tiling_is_given_up_quickly);
+    TEST(a_limit_is_met_although_workspaces_do_not_shrink_at_first);
     TEST(written_slowdown_is_a_bound);
     TEST(fixed_tiles_without_a_legal_cut_are_the_policys_reason);
     TEST(slow_tiles_are_the_reason);
