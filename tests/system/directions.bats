@@ -210,7 +210,7 @@ data_channels()
 @test "backward-data cut along its channels alone: equal to the bit" {
     data_channels "$EVERYTHING"
     expect_axis C 3
-    expect_true "problems cut along C in 3" "$(grep -cx 'C x 3' axes.out) >= 1"
+    expect_true "problems cut along C in 3" "$(grep -cx 'C x 3' axes.out) >= 3"
 }
 
 @test "backward-data cut along channels and images for the filter's sake, on lanes and packed: equal to the bit" {

@@ -130,11 +130,12 @@ told()
 # fallback plan can be built.
 queried()
 {
-    SIMDEV_FAIL=$(seq -s, -f 'cudnnBackendFinalize:%g' 9 80)${3:-} CONVSHIM_CONFIG="$EVERYTHING;$2" shimmed "$CLIENTS/queried" "$1"
+    SIMDEV_FAIL=$(seq -s, -f 'cudnnBackendFinalize:%g' 7 80)${3:-} CONVSHIM_CONFIG="$EVERYTHING;$2" shimmed "$CLIENTS/queried" "$1"
     expect_status 0
+    grep -q 'cannot run in the workspace that was reported for it' shimmed.err || fail "no plan was refused"
 }
 
-@test "a legacy call with the size of a plain query runs, although plans fail to build" {
+@test "a legacy call with the size of a plain query runs untiled in lent scratch if no plan fits" {
     local mode backing
     plain "$CLIENTS/queried" fused
     expect_line plain.out '^reported 135696: 0, right$'
@@ -143,6 +144,7 @@ queried()
             queried "$mode" "backing=$backing"
             expect_no_violation shimmed
             expect_line shimmed.out ': 0, right$'
+            expect_true "scratch lent" "$(device shimmed peak_bytes) >= $(device plain peak_bytes)"
         done
     done
 }
@@ -167,11 +169,18 @@ queried()
     expect_equal "for its workspace" "$(not_tiled_because PROVIDED)" 1
 }
 
-@test "a legacy call with a byte less than reported: cuDNN's refusal, and no result" {
+@test "without scratch to lend, or a byte less than reported: cuDNN's refusal, and no result" {
+    local mode
     plain "$CLIENTS/queried" small
     expect_line plain.out '^reported 135696: 2000, untouched$'
     queried small backing=auto
     expect_line shimmed.out '^reported 53776: 2000, untouched$'
+    for mode in fused sum; do
+        queried "$mode" backing=client
+        expect_line shimmed.out '^reported 53776: 2000, untouched$'
+        queried "$mode" backing=auto "$(seq -s '' -f ',cuMemAlloc_v2:%g' 1 20)"
+        expect_line shimmed.out '^reported 53776: 2000, untouched$'
+    done
 }
 
 @test "a GPU just too small: out of memory without the library, the right result with it" {
