@@ -131,7 +131,7 @@ int cs_advice_text(const struct cs_advice *advice, const char *policy, char *tex
     case CS_ADVICE_SLOW:
         return snprintf(text, size,
                         "Nothing was tiled because it is predicted to be too slow. To tile anyway: "
-                        "--workspace 64MiB, or a higher --price.");
+                        "--workspace 64MiB --max-slowdown off, or a higher --price.");
     case CS_ADVICE_PROVIDED:
         return snprintf(text, size,
                         "Nothing was tiled, because the program allocates its own workspaces.");

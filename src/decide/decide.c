@@ -177,7 +177,7 @@ static enum cs_status search_above(struct deciding *deciding, struct cs_mode mod
     deciding->missed = reason_untiled(deciding);
     begin_search(deciding, most_of(deciding), bound < slowest ? bound : slowest);
     deciding->search.budget.queries = used;
-    return cs_search_guesses(&deciding->search, mode, queries);
+    return search_engines(deciding, mode, queries);
 }
 
 /* Searches all sets of tilings that the options allow. Packed copies are tried if no view is within

@@ -36,7 +36,7 @@ enum {
         9, /* instead, if a query may take seconds: enough for a tiling of two axes, which has three
               times three shapes. Fallback plans are never compiled */
     CS_FALLBACK_QUERIES = 2,
-    CS_MAX_QUERIES = 5 * CS_MODE_QUERIES + CS_FALLBACK_QUERIES
+    CS_MAX_QUERIES = 7 * CS_MODE_QUERIES + CS_FALLBACK_QUERIES
 };
 
 /* Decides how to run a checked problem. The application's plan requires `required` bytes. Never

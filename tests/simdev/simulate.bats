@@ -7,7 +7,7 @@ load ../system/helper
 
 # bats test_tags=quick
 @test "figures are those of plain runs on the device, to the byte" {
-    export SIMDEV_MODE=account CONVSHIM_CONFIG="workspace=4MiB"
+    export SIMDEV_MODE=account CONVSHIM_CONFIG="workspace=4MiB;max_slowdown=off"
     plain "$APPS/vae_decoder" "${decoder[@]}"
     CONVSHIM_SUMMARY=json:run.json shimmed "$APPS/vae_decoder" "${decoder[@]}"
     unset SIMDEV_MODE
@@ -54,7 +54,7 @@ load ../system/helper
     local small
     small=$(figure largest_workspace with)
     expect_true "within the preset's limit" "$small <= 16 * 1048576"
-    simulate --only with --preset ./small.ini --workspace 2MiB --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
+    simulate --only with --preset ./small.ini --workspace 2MiB --max-slowdown off --format csv -- "$APPS/vae_decoder" "${decoder[@]}"
     expect_true "within the option's" "$(figure largest_workspace with) <= 2 * 1048576"
     expect_equal "without" "$(figure device_peak without)" ""
     simulate --preset look --format csv -- "$APPS/vae_decoder" "${decoder[@]}"

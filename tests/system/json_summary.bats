@@ -220,6 +220,7 @@ END
     cudnn=$(sed -n 's/^CUDNN_LIB := //p' "$ROOT/build/config.mk")
     cat >run.ini <<END
 workspace = 2MiB
+max_slowdown = off
 lanes = 2
 [rule other]
 program = another*

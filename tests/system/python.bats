@@ -65,7 +65,7 @@ line()
 
 @test "python -m convshim: the program's arguments, options and the line at the end" {
     need_no_sanitizer
-    plain python3 -m convshim --workspace 96KiB --log-file=log "${CLIENT[@]}" child --workspace x
+    plain python3 -m convshim --workspace 96KiB --max-slowdown off --log-file=log "${CLIENT[@]}" child --workspace x
     expect_status 0
     expect_line plain.out "^child True .'calls': 1, 'tiled': 1, .* \\['--workspace', 'x'\\]\$"
     grep -q '1 of 1 call tiled' log || fail "no summary"

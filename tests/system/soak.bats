@@ -38,7 +38,7 @@ grown()
     local backing calls=${SOAK_CALLS:-1000000}
     for backing in own client; do
         status=0
-        LD_LIBRARY_PATH=$BUILD/bench:$BUILD/simdev CONVSHIM_CONFIG="workspace=8KiB;backing=$backing" \
+        LD_LIBRARY_PATH=$BUILD/bench:$BUILD/simdev CONVSHIM_CONFIG="workspace=8KiB;max_slowdown=off;backing=$backing" \
             LD_PRELOAD=$PRELOAD "$APPS/soak" --calls "$calls" >shimmed.out 2>shimmed.err || status=$?
         expect_status 0
         expect_true "tiled calls" "$(counted_in_text tiled shimmed.err) > $calls / 4"
@@ -64,7 +64,7 @@ soak_threads()
     local backing calls=$((${SOAK_CALLS:-1000000} * ${SOAK_THREADS:-8} / 64)) least=$((${SOAK_THREADS:-8} * 8192))
     [ "$calls" -ge "$least" ] || calls=$least
     for backing in own client; do
-        soak_threads "workspace=8KiB;backing=$backing" --calls "$calls" --repeat 4
+        soak_threads "workspace=8KiB;max_slowdown=off;backing=$backing" --calls "$calls" --repeat 4
         expect_true "growth <= a tenth" \
             "10 * $(grown shimmed) <= $(sed -nE 's/.*"first_half_bytes": ([0-9]+).*/\1/p' shimmed.out)"
     done

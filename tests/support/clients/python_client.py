@@ -38,7 +38,7 @@ def inside():
         convshim.configure(workspce="1MiB")
     except ValueError as error:
         print("refused:", error)
-    convshim.configure(workspace="96KiB", lanes=1)
+    convshim.configure(workspace="96KiB", max_slowdown="off", lanes=1)
     convshim.configure(interleave__budget=False)
     Work().run()
     summary = convshim.stats()
@@ -123,7 +123,7 @@ def without():
         except convshim.NotActiveError as error:
             print("not active:", error)
     child = [sys.executable, __file__, WORK, "child"]
-    print(convshim.run(child, options={"workspace": "96KiB"}, stdout=subprocess.PIPE, text=True, check=True).stdout, end="")
+    print(convshim.run(child, options={"workspace": "96KiB", "max_slowdown": "off"}, stdout=subprocess.PIPE, text=True, check=True).stdout, end="")
     environment = convshim.configure_subprocess({"LD_PRELOAD": "/no/libasan.so.8 /no/more.so", "CONVSHIM_CONFIG": "workspace=1MiB;lanes=2",
                                                  "CONVSHIM_WORKSPACE": "3MiB"}, workspace="5MiB")
     print(environment["LD_PRELOAD"].replace(convshim.library_path(), "LIBRARY"), environment["CONVSHIM_CONFIG"],
