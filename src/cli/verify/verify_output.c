@@ -241,7 +241,7 @@ static int put_answer(struct cs_text *text, const struct cs_verification *verifi
                            : "No result: convshim tiled none of these convolutions.");
     put_missing(text, verification, &sums);
     if (!none)
-        cs_text_put(text, " To tile those above 64 MiB: --workspace 64MiB --max-slowdown off");
+        cs_text_put(text, " To tile those above 64 MiB: --workspace 64MiB");
     return CS_CLI_NONE;
 }
 
