@@ -339,7 +339,7 @@ size_t simdev_bytes_read(void *host, const void *device, size_t bytes)
 
 static void move_extent(uintptr_t to, uintptr_t from, size_t bytes, struct contents contents)
 {
-    unsigned char value[sizeof contents.pattern];
+    unsigned char value[sizeof contents.pattern] = {0};
     if (contents.in_pages) {
         write_locked((void *)to, (const void *)from, bytes, contents);
         return;
