@@ -101,14 +101,14 @@ static void note_allocated(struct cs_device_level *level, int64_t allocated, int
     cs_raise(&level->facts.without, allocated - level->own);
 }
 
-void cs_level_note(struct cs_levels *levels, int device, const void *address, int64_t bytes,
+bool cs_level_note(struct cs_levels *levels, int device, const void *address, int64_t bytes,
                    int64_t allocated, int64_t reserved)
 {
     struct cs_device_level *level = level_for(levels, device);
     const bool possible =
         allocated >= 0 && reserved >= 0 && bytes > -INT64_MAX / 4 && bytes < INT64_MAX / 4;
     if (!level || !possible)
-        return;
+        return true;
     cs_lock(&level->lock);
     level->facts.events++;
     int64_t grown = note_reserved(level, reserved);
@@ -120,6 +120,7 @@ void cs_level_note(struct cs_levels *levels, int device, const void *address, in
         level->own_block = address;
     }
     cs_unlock(&level->lock);
+    return !own_use;
 }
 
 /* Records the size that the program would have allocated at a call without convshim: with the

@@ -15,6 +15,7 @@
 #include "base/checked.h"
 #include "base/lock.h"
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -74,8 +75,9 @@ extern struct cs_levels cs_levels;
 /* Records a report: a block of `bytes` at `address` was handed out, or taken back if bytes < 0.
  * Then the program had `allocated` bytes, and the allocator `reserved` of the device. Reports of
  * one device must arrive in their order, as they do under the allocator's lock. Unknown devices and
- * impossible numbers are ignored. */
-void cs_level_note(struct cs_levels *levels, int device, const void *address, int64_t bytes,
+ * impossible numbers are ignored. False if the block is scratch of the library, which is not part
+ * of the program's own profile. */
+bool cs_level_note(struct cs_levels *levels, int device, const void *address, int64_t bytes,
                    int64_t allocated, int64_t reserved);
 
 /* A call that may need scratch. */

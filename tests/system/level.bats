@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Convolutions are tiled only at the program's peak (docs/memory.md). The quick part imitates PyTorch's allocator
-# (tests/support/clients/torch). The long one runs PyTorch's own, if FRAMEWORK's environment is installed.
+# (tests/support/clients/torch). tests/frameworks/allocator_uses.py runs PyTorch's own, if it is installed.
 load helper
 
 CHEAP="threshold=0;price=100000;lanes=1"

@@ -1,7 +1,7 @@
 /* Receives the reports of PyTorch's caching allocator. PyTorch calls the exported function for each
  * block that its allocator hands out or takes back, also without a profiler, and a preloaded
  * library that exports the name is called instead. It calls PyTorch's own function afterwards, so
- * that profilers get their events.
+ * that profilers get their events, but none for scratch of the library.
  *
  * The allocator holds its lock during a call. So this code takes only the level's lock, which is
  * released before PyTorch's function runs. Only the first call uses the loader and the heap. */
@@ -29,9 +29,10 @@ void report_memory_usage(void *address, int64_t bytes, size_t allocated, size_t 
                          struct cs_torch_device device)
 {
     cs_torch_report *real = cs_torch()->report;
-    if (real && device.type == CS_TORCH_CUDA && !is_off())
-        cs_level_note(&cs_levels, device.index, address, bytes, (int64_t)allocated,
-                      (int64_t)reserved);
+    const bool observed = real && device.type == CS_TORCH_CUDA && !is_off();
+    if (observed && !cs_level_note(&cs_levels, device.index, address, bytes, (int64_t)allocated,
+                                   (int64_t)reserved))
+        return;
     if (real)
         real(address, bytes, allocated, reserved, device);
 }

@@ -276,8 +276,8 @@ static void scratch_within_the_room_never_raises_a_peak(void)
                 cs_level_note(&levels, 0, NULL, 512, event.allocated, event.reserved);
                 continue;
             }
-            cs_level_note(&levels, 0, (void *)event.address, event.bytes, event.allocated,
-                          event.reserved);
+            CHECK(cs_level_note(&levels, 0, (void *)event.address, event.bytes, event.allocated,
+                                event.reserved));
             const struct cs_level_call call = {(void *)event.address, NULL, event.bytes,
                                                event.bytes, NULL};
             if (event.bytes < 0 || cs_level_ask(&levels, &call, &room) != CS_REFUSAL_NONE)
@@ -289,7 +289,8 @@ static void scratch_within_the_room_never_raises_a_peak(void)
             taken++;
             CHECK(cs_level_begin(&levels, 0));
             struct naive_event own = naive_allocate(&allocator, bytes - MIB);
-            cs_level_note(&levels, 0, (void *)own.address, own.bytes, own.allocated, own.reserved);
+            CHECK(!cs_level_note(&levels, 0, (void *)own.address, own.bytes, own.allocated,
+                                 own.reserved));
             CHECK(cs_level_taken(&levels, 0, (void *)own.address, false));
             CHECK(own.allocated <= room.high);
             CHECK_INT(own.reserved, room.reserved);
@@ -299,7 +300,8 @@ static void scratch_within_the_room_never_raises_a_peak(void)
                     own = naive_free(&allocator, i);
                     break;
                 }
-            cs_level_note(&levels, 0, (void *)own.address, own.bytes, own.allocated, own.reserved);
+            CHECK(!cs_level_note(&levels, 0, (void *)own.address, own.bytes, own.allocated,
+                                 own.reserved));
             cs_level_end(&levels, 0);
         }
         CHECK_INT(facts().grown, 0);

@@ -27,7 +27,7 @@ void torch_empty_cache(void);
 /* Returns all memory to the device, at the end. */
 void torch_end(void);
 
-/* Peaks in bytes, and the reports that the allocator has made. */
+/* Peaks in bytes, and the reports about memory that was not taken by the C interface. */
 extern size_t torch_allocated_peak, torch_reserved_peak;
 extern long torch_events;
 extern int torch_refuses;  /* 1: scratch of the C interface cannot be allocated */

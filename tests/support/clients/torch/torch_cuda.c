@@ -65,12 +65,14 @@ void torch_end(void)
 int32_t aoti_torch_cuda_caching_allocator_raw_alloc(uint64_t bytes, void **memory_p)
 {
     *memory_p = torch_refuses ? NULL : torch_allocate(bytes);
+    torch_events -= *memory_p != NULL;
     return *memory_p == NULL;
 }
 
 int32_t aoti_torch_cuda_caching_allocator_raw_delete(void *memory)
 {
     torch_free(memory);
+    torch_events--;
     return 0;
 }
 
