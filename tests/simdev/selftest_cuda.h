@@ -52,6 +52,8 @@
     C(cuEventElapsedTime, (float *, CUevent, CUevent))                                             \
     C(cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                             \
     C(cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                      \
+    C(cuMemcpyPeer, (CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t))                      \
+    C(cuMemcpyPeerAsync, (CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t, CUstream))       \
     C(cuMemFree_v2, (CUdeviceptr))                                                                 \
     C(cuMemAllocAsync, (CUdeviceptr *, size_t, CUstream))                                          \
     C(cuMemFreeAsync, (CUdeviceptr, CUstream))                                                     \

@@ -294,6 +294,11 @@ static void test_devices(void)
           "devices: attributes and free memory of each");
     check(cudaMemcpy(there, here, MIB, cudaMemcpyDeviceToDevice) == cudaSuccess,
           "devices: copy between two devices");
+    const CUdeviceptr to = (CUdeviceptr)(uintptr_t)there, from = (CUdeviceptr)(uintptr_t)here;
+    check(cu.cuMemcpyPeer(to, b, from, a, MIB) == CUDA_SUCCESS &&
+              cu.cuMemcpyPeerAsync(to, b, from, a, MIB, NULL) == CUDA_SUCCESS &&
+              cu.cuMemcpyPeerAsync(to, NULL, from, a, MIB, NULL) == CUDA_ERROR_INVALID_CONTEXT,
+          "devices: copy between two devices by their contexts");
     check(can_use(NULL, there) && !can_use(NULL, here),
           "devices: work uses memory of its device only");
     check(cudaDeviceReset() == cudaSuccess && simdev_range_alive(here, 1) == false,

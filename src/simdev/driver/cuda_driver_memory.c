@@ -189,6 +189,25 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
         cudaMemcpyAsync(pointer_to(to), pointer_to(from), bytes, cudaMemcpyDeviceToDevice, stream));
 }
 
+/* Contexts share one address space, so their addresses determine the copy. */
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                      CUcontext from_context, size_t bytes)
+{
+    if (!to_context || !from_context)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return CUDA_DRIVER_CALL(
+        cudaMemcpy(pointer_to(to), pointer_to(from), bytes, cudaMemcpyDeviceToDevice));
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                           CUcontext from_context, size_t bytes, CUstream stream)
+{
+    if (!to_context || !from_context)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return CUDA_DRIVER_CALL(
+        cudaMemcpyAsync(pointer_to(to), pointer_to(from), bytes, cudaMemcpyDeviceToDevice, stream));
+}
+
 /* --- sets --- */
 
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes)
