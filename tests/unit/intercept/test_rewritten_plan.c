@@ -74,10 +74,11 @@ static cudnnBackendDescriptor_t tensor(int64_t uid, int64_t n, int64_t c, int64_
     return made;
 }
 
+static cudnnDataType_t compute = CUDNN_DATA_FLOAT;
+
 static cudnnBackendDescriptor_t graph(void)
 {
     const int64_t spatial = 2, ones[] = {1, 1};
-    const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
     const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
     const float alpha = 1, beta = 0;
     void *of = handle;
@@ -229,6 +230,28 @@ static void output_over_an_input_runs_on_the_plain_engine(void)
               CUDNN_STATUS_SUCCESS);
     CHECK_INT(executed, 1);
     CHECK(!untiled);
+    finish();
+}
+
+/* The program may have loaded the library after it made the pack. */
+static void pack_that_was_not_seen_runs_with_the_plan_unchanged(void)
+{
+    cudnnBackendDescriptor_t strange = NULL;
+    start(42);
+    compute = CUDNN_DATA_DOUBLE; /* which is not tiled */
+    cudnnBackendDescriptor_t whole = plan();
+    compute = CUDNN_DATA_FLOAT;
+    CHECK_INT(size_of(whole, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE), WHOLE);
+    CHECK_INT(vendor.cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &strange),
+              CUDNN_STATUS_SUCCESS);
+    recorded_at(strange)->finalized = true;
+    CHECK_INT(cudnnBackendExecute((cudnnHandle_t)(void *)handle, whole, strange),
+              CUDNN_STATUS_SUCCESS);
+    CHECK_INT(executed, 1);
+    CHECK(untiled);
+    check_watched(0);
+    check_counted(1, 0);
+    CHECK_INT(vendor.cudnnBackendDestroyDescriptor(strange), CUDNN_STATUS_SUCCESS);
     finish();
 }
 
@@ -448,6 +471,7 @@ int main(void)
     TEST(call_without_a_workspace_runs_on_the_plain_engine);
     TEST(failed_tile_is_repaired_by_the_plain_engine);
     TEST(output_over_an_input_runs_on_the_plain_engine);
+    TEST(pack_that_was_not_seen_runs_with_the_plan_unchanged);
     TEST(null_arguments_reach_cudnn);
     TEST(population_adds_one_child_with_every_tile);
     TEST(update_changes_every_tile_in_its_order);
