@@ -103,7 +103,10 @@ static int look_in_child(void)
     cs_lock(&cs->memo.lock);
     cs_unlock(&cs->memo.lock);
     cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
-    return cs->account.calls == 1 ? 0 : 3;
+    if (cs->account.calls != 1)
+        return 3;
+    /* The child has no scratch of its parent. */
+    return cs_arena_facts(&cs->exec.arena).refused == 0 ? 0 : 4;
 }
 
 /* Ranks of the locks that are held while the process forks. The handler that registers first runs
@@ -160,6 +163,11 @@ static int fork_with_every_count(void)
     return status_of_child(look_for_zeros);
 }
 
+static uint64_t no_context(void *ctx)
+{
+    return ctx ? 1 : 0;
+}
+
 static void child_starts_its_own_counts(void)
 {
     struct cs *cs = cs_instance_made();
@@ -167,7 +175,13 @@ static void child_starts_its_own_counts(void)
         cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
     CHECK_INT(status_of_child(fork_with_every_count), 0);
     held = freed = 0;
+    const struct cs_device without_context = {.context = no_context};
+    const struct cs_capture no_capture = {.id = 0};
+    struct cs_lease lease;
+    CHECK(!cs_arena_take(&cs->exec.arena, &without_context, NULL, &no_capture, 1, true, &lease));
+    CHECK_INT(cs_arena_facts(&cs->exec.arena).refused, 1);
     CHECK_INT(status_of_child(look_in_child), 0);
+    CHECK_INT(cs_arena_facts(&cs->exec.arena).refused, 1);
     CHECK(held == 1 && freed == 1);
     CHECK_INT(cs->account.calls, 5);
     cs_account_passed(&cs->account, NULL, CS_REASON_SMALL);
