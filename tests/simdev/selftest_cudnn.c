@@ -1,6 +1,8 @@
 /* Checks of the backend API: results, tiles, refusals, fused graphs. */
 #include "selftest_cudnn.h"
 
+#include <pthread.h>
+
 /* ---- results against the reference ---- */
 
 static bool agrees_with_reference(const struct problem *p, int result)
@@ -106,6 +108,45 @@ static void check_drawn(void)
         snprintf(name, sizeof name, "forward, drawn problem %d", i);
         ok(agrees_with_reference(&p, Y), name);
     }
+}
+
+/* Arguments and status of a call in another thread. */
+struct execution {
+    desc plan;
+    void *pointer[ROLES], *workspace;
+    cudnnStatus_t status;
+};
+
+static void *execute_apart(void *arg)
+{
+    static const int64_t uid[ROLES] = {1, 2, 3};
+    struct execution *e = arg;
+    e->status = execute(e->plan, ROLES, uid, e->pointer, e->workspace);
+    return NULL;
+}
+
+/* A thread without a context gets the primary one, as at its first use of the runtime. */
+static void check_new_thread(void)
+{
+    const struct problem *p = &problems[0];
+    struct execution e = {.status = CUDNN_STATUS_NOT_INITIALIZED};
+    struct tensor t[ROLES];
+    pthread_t thread;
+    shape(p, t);
+    for (int role = 0; role < ROLES; role++) {
+        make(&t[role], p->type);
+        e.pointer[role] = t[role].device;
+    }
+    e.plan = plan_of(p, t, Y, 16);
+    NEED(cudaMalloc(&e.workspace, (size_t)workspace_of(e.plan) + 1));
+    NEED(pthread_create(&thread, NULL, execute_apart, &e));
+    NEED(pthread_join(thread, NULL));
+    ok(e.status == CUDNN_STATUS_SUCCESS, "a thread that never used CUDA executes a plan");
+    NEED(cudaDeviceSynchronize());
+    NEED(cudaFree(e.workspace));
+    NEED(cudnnBackendDestroyDescriptor(e.plan));
+    for (int role = 0; role < ROLES; role++)
+        unmake(&t[role]);
 }
 
 /* ---- tiles ---- */
@@ -398,6 +439,7 @@ int main(void)
     check_results("plain");
     NEED(unsetenv("SIMDEV_CONVOLVE"));
     check_drawn();
+    check_new_thread();
     check_tiles();
     check_refusals();
     check_attributes();

@@ -525,6 +525,8 @@ static bool can_use(struct simdev_owner user, struct simdev_owner owner)
 
 bool simdev_range_alive(const void *ptr, size_t bytes)
 {
+    if (simdev_owner_current().context == 0)
+        (void)simdev_use_context(); /* as a library's first use of the runtime in this thread */
     const struct simdev_owner user = simdev_owner_current();
     enum simdev_place place;
     pthread_mutex_lock(&lock);
