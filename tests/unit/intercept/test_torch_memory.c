@@ -1,4 +1,4 @@
-/* Scratch from PyTorch's allocator, on a PyTorch of the test's own: who may take it, that each
+/* Scratch from PyTorch's allocator, on a PyTorch that the test provides: who may take it, that each
  * block is given back once, and how often the driver is queried. */
 #include "intercept/torch/torch_memory.h"
 
