@@ -1,5 +1,5 @@
-/* The exported functions, on a cuDNN of the test's own: every argument and status is passed on, and
- * only what cuDNN has accepted is recorded. */
+/* The exported functions, on a cuDNN that the test provides: every argument and status is passed
+ * on, and only calls that cuDNN has accepted are recorded. */
 #include "intercept/entry/entry.h"
 
 #include "base/nest.h"

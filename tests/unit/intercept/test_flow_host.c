@@ -1,4 +1,4 @@
-/* What the flow and the program hear about cuDNN and this library. */
+/* Facts about cuDNN and this library, for the flow and for the program. */
 #include "intercept/flow_host.h"
 
 #include "convshim.h"
