@@ -125,7 +125,7 @@ END
     expect_equal "lines" "$(grep -c 'stands after' simulate.err || true)" 0
     simulate --preset list
     expect_status 0
-    expect_line simulate.out '^train '
+    expect_line simulate.out '^card '
 }
 
 # bats test_tags=quick
