@@ -184,10 +184,14 @@ static bool add_row(struct cs_table *table, const char *path, char error[CS_DATA
     return true;
 }
 
-bool cs_preset_list(char error[CS_DATA_FILE_ERROR])
+bool cs_preset_list(void)
 {
     static const struct cs_column columns[] = {{"name", "preset", CS_CELL_TEXT},
                                                {"about", "what for", CS_CELL_TEXT}};
-    return cs_data_files_list(&presets, NULL, columns, sizeof columns / sizeof *columns, add_row,
-                              CS_FORMAT_TEXT, error);
+    char error[CS_DATA_FILE_ERROR];
+    if (cs_data_files_list(&presets, NULL, columns, sizeof columns / sizeof *columns, add_row,
+                           CS_FORMAT_TEXT, error))
+        return true;
+    cs_cli_complain("%s", error);
+    return false;
 }

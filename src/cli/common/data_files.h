@@ -48,8 +48,8 @@ void cs_data_file_name(const struct cs_data_files *files, const char *path, char
  * returns false, with a line in `error`. */
 bool cs_preset_find(const char *name, char *path, size_t size, char error[CS_DATA_FILE_ERROR]);
 
-/* Prints all presets with their purpose. On failure returns false, with a line in `error`. */
-bool cs_preset_list(char error[CS_DATA_FILE_ERROR]);
+/* Prints all presets with their purpose. False after printing the reason. */
+bool cs_preset_list(void);
 
 /* --- the installation --- */
 

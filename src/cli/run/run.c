@@ -195,22 +195,13 @@ static int run_command(char **argv)
     return error == ENOENT || error == ENOTDIR ? NOT_FOUND : NOT_EXECUTABLE;
 }
 
-static int list_presets(void)
-{
-    char error[CS_DATA_FILE_ERROR];
-    if (cs_preset_list(error))
-        return CS_CLI_OK;
-    cs_cli_complain("%s", error);
-    return FAILED;
-}
-
 /* Runs the command, or prints the changes of the environment. */
 static int run_request(const struct request *request, char **argv,
                        struct cs_child_variables *variables)
 {
     char library[PATH_MAX], preset[PATH_MAX], why[PATH_MAX + 128];
     if (request->preset && strcmp(request->preset, "list") == 0)
-        return list_presets();
+        return cs_preset_list() ? CS_CLI_OK : FAILED;
     if (!*argv && !request->dry && !request->print_library) {
         cs_cli_refuse(command.name, "no program given. Example: convshim run -- python app.py");
         return FAILED;

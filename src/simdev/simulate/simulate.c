@@ -263,15 +263,6 @@ static int answer_question(const struct cs_simulate_options *options, char **com
     return status;
 }
 
-static int list_presets(void)
-{
-    char error[CS_DATA_FILE_ERROR];
-    if (cs_preset_list(error))
-        return CS_CLI_OK;
-    cs_cli_complain("%s", error);
-    return CS_CLI_USAGE;
-}
-
 int cs_cli_simulate(int argc, char **argv)
 {
     struct cs_simulate_options options;
@@ -281,7 +272,7 @@ int cs_cli_simulate(int argc, char **argv)
         return status;
     }
     if (options.preset && strcmp(options.preset, "list") == 0)
-        return list_presets();
+        return cs_preset_list() ? CS_CLI_OK : CS_CLI_USAGE;
     if (strcmp(options.device, "list") == 0)
         return cs_device_files_list("simulate", NULL, options.format);
     return answer_question(&options, argv + operand);
