@@ -450,7 +450,7 @@ inih_is_inside()
 
 # A subject in the imperative names the change of the tree. Longer ones are cut by git's tools. Older history is
 # not checked, and no history without that commit (a copy of the sources).
-readonly subjects_since=054747f0
+readonly subjects_since=05cc0c38
 subjects_are_imperative()
 {
     git merge-base --is-ancestor "$subjects_since" HEAD 2>/dev/null || return 0
