@@ -69,7 +69,7 @@ man      := $(addprefix $(B)/man/,convshim.1 convshim.ini.5)
 
 simcudart := $(wildcard src/simdev/cudart/*.c)
 simbare  := $(wildcard src/simdev/cudnn/*.c)
-simcudnn := $(simbare) $(addprefix src/simdev/cudnn/onednn/,primitive_onednn.c operations.c layer_onednn.c layer_norm_onednn.c layer_pooling_onednn.c)
+simcudnn := $(simbare) $(addprefix src/simdev/cudnn/onednn/,primitive_onednn.c operations.c)
 # The installed version: without oneDNN.
 simcudnn_bare := $(simbare) src/simdev/cudnn/onednn/primitive_none.c
 simdriver := $(wildcard src/simdev/driver/*.c)
@@ -223,8 +223,8 @@ $(B)/simdev/libcudart.so.13: $(call objects,$(simcudart)) src/simdev/cudart/cuda
 	-Wl,--version-script=src/simdev/cudart/cudart.map -o $@ $(filter %.o,$^) -lcjson
 	$(Q)ln -sf $(@F) $(@D)/libcudart.so
 # Functions that cuDNN's headers declare and no source here defines.
-$(B)/gen/cudnn_rest.c: scripts/gen-cudnn-rest $(call objects,$(simcudnn_bare))
-	$(call say,GEN)mkdir -p $(@D); $< $(CUDNN_INC) $(filter %.o,$^) > $@
+$(B)/gen/cudnn_rest.c: scripts/gen-cudnn-rest src/simdev/cudnn/other_calls.txt $(call objects,$(simcudnn_bare))
+	$(call say,GEN)mkdir -p $(@D); $< $(CUDNN_INC) $(filter %.txt %.o,$^) > $@
 $(B)/obj/gen/cudnn_rest.o: INCLUDES := $(SIMFLAGS)
 $(B)/gen/driver_rest.c: scripts/gen-driver-rest $(call objects,$(simdriver))
 	$(call say,GEN)mkdir -p $(@D); $< $(CUDA_INC) $(filter %.o,$^) > $@

@@ -1,5 +1,4 @@
-"""PyTorch's convolutions on the simulated device in compute mode against PyTorch's own on the CPU: forward and both gradients. Then
-cuDNN's other layers (compute_layers.py).
+"""PyTorch's convolutions on the simulated device in compute mode against PyTorch's own on the CPU: forward and both gradients.
 
 Values are made on the host and copied, so that the device computes cuDNN's functions alone. Prints TAP. A point holds if the
 differences of all three results can be explained by rounding to the type and by another order of sums.
@@ -8,8 +7,6 @@ import ctypes
 import sys
 
 import torch
-
-import compute_layers
 
 # name, spatial dimensions, batch, channels in and out, extent, filter, and arguments of torch.nn.functional.conv
 CASES = [
@@ -59,12 +56,6 @@ def points():
     for case in CASES:
         for dtype in TOLERANCE:
             yield f"{case[0]}, {str(dtype).removeprefix('torch.')}", lambda: check(case, dtype), TOLERANCE[dtype]
-    cudnn = compute_layers.Cudnn()
-    for case in compute_layers.cases():
-        for dtype in TOLERANCE:
-            for last in (False, True):
-                name = f"{case[0]}, {str(dtype).removeprefix('torch.')}{', channels last' if last else ''}"
-                yield name, lambda: compute_layers.check(cudnn, case, dtype, last), TOLERANCE[dtype]
 
 
 def main():

@@ -289,6 +289,13 @@ static void check_product(struct operands *o)
     NEED(cudnnDestroyOpTensorDescriptor(mul));
 }
 
+static void check_refused(struct operands *o)
+{
+    ok(cudnnConvolutionBackwardBias(handle, &one, o->bd, o->b.device, &zero, o->biasd,
+                                    o->bias.device) == CUDNN_STATUS_NOT_SUPPORTED,
+       "gradient of a bias: not computed, so it is refused in compute mode");
+}
+
 static void activate(struct operands *o, cudnnActivationMode_t mode, double coefficient)
 {
     cudnnActivationDescriptor_t act;
@@ -332,6 +339,7 @@ static void check_operations(void)
     struct operands o = make_operands();
     check_sums(&o);
     check_product(&o);
+    check_refused(&o);
     check_activations(&o);
     check_constant(&o);
     unmake_operands(&o);

@@ -328,8 +328,7 @@ struct cudnnPoolingStruct {
 };
 
 struct cudnnLRNStruct {
-    unsigned n;
-    double alpha, beta, k;
+    char unused; /* no call queries its content */
 };
 
 struct cudnnDropoutStruct {

@@ -197,8 +197,8 @@ SIMDEV_EXPORT cudnnStatus_t cudnnOpTensor(cudnnHandle_t handle,
                             binary ? &second : NULL, &to);
 }
 
-/* Uses the pointwise operations of graphs and fused convolutions. Its gradient uses oneDNN, but the
- * forward result must be bit-equal to the fused one for all strides. */
+/* Uses the pointwise operations of graphs and fused convolutions, so that the result is bit-equal
+ * to the fused one. */
 SIMDEV_EXPORT cudnnStatus_t cudnnActivationForward(cudnnHandle_t handle,
                                                    cudnnActivationDescriptor_t activation,
                                                    const void *alpha,

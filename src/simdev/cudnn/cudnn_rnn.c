@@ -1,7 +1,7 @@
 /* Recurrent networks (cuDNN Backend API, ADV library): descriptors, the layout of their parameters,
- * sizes, and calls that are counted. The layout of the parameters follows from the descriptor. Only
- * a cuDNN with a device returns workspace and reserve space, so the sizes returned here are
- * estimates and are counted as such. */
+ * and sizes. other_calls.txt lists their calls, which are counted. The layout of the parameters
+ * follows from the descriptor. Only a cuDNN with a device returns workspace and reserve space, so
+ * the sizes returned here are estimates and are counted as such. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,24 +35,6 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetRNNDescriptor_v8(
                                    .projected = projected_size,
                                    .layers = layers};
     return CUDNN_STATUS_SUCCESS;
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnRNNSetClip_v8(cudnnRNNDescriptor_t rnn, cudnnRNNClipMode_t mode,
-                                               cudnnNanPropagation_t nan, double low, double high)
-{
-    return rnn ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnRNNSetClip_v9(cudnnRNNDescriptor_t rnn, cudnnRNNClipMode_t mode,
-                                               double low, double high)
-{
-    return rnn ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnBuildRNNDynamic(cudnnHandle_t handle, cudnnRNNDescriptor_t rnn,
-                                                 int batch)
-{
-    return handle && rnn ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
 }
 
 /* ---- parameters ----
@@ -196,39 +178,4 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t handle,
                        : steps * step * (size_t)(gates_of_cell(rnn) + 2) * (size_t)rnn->layers;
     simdev_estimated(__func__);
     return CUDNN_STATUS_SUCCESS;
-}
-
-/* ---- calls ---- */
-
-SIMDEV_EXPORT cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t rnn,
-                                            cudnnForwardMode_t mode, const int32_t lengths[],
-                                            cudnnRNNDataDescriptor_t x_desc, const void *x,
-                                            cudnnRNNDataDescriptor_t y_desc, void *y,
-                                            cudnnTensorDescriptor_t h_desc, const void *hx,
-                                            void *hy, cudnnTensorDescriptor_t c_desc,
-                                            const void *cx, void *cy, size_t weight_bytes,
-                                            const void *weights, size_t workspace_bytes,
-                                            void *workspace, size_t reserve_bytes, void *reserve)
-{
-    return simdev_account(handle, __func__);
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnRNNBackwardData_v8(
-    cudnnHandle_t handle, cudnnRNNDescriptor_t rnn, const int32_t lengths[],
-    cudnnRNNDataDescriptor_t y_desc, const void *y, const void *dy, cudnnRNNDataDescriptor_t x_desc,
-    void *dx, cudnnTensorDescriptor_t h_desc, const void *hx, const void *dhy, void *dhx,
-    cudnnTensorDescriptor_t c_desc, const void *cx, const void *dcy, void *dcx, size_t weight_bytes,
-    const void *weights, size_t workspace_bytes, void *workspace, size_t reserve_bytes,
-    void *reserve)
-{
-    return simdev_account(handle, __func__);
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnRNNBackwardWeights_v8(
-    cudnnHandle_t handle, cudnnRNNDescriptor_t rnn, cudnnWgradMode_t mode, const int32_t lengths[],
-    cudnnRNNDataDescriptor_t x_desc, const void *x, cudnnTensorDescriptor_t h_desc, const void *hx,
-    cudnnRNNDataDescriptor_t y_desc, const void *y, size_t weight_bytes, void *dweights,
-    size_t workspace_bytes, void *workspace, size_t reserve_bytes, void *reserve)
-{
-    return simdev_account(handle, __func__);
 }

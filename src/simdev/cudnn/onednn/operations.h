@@ -1,4 +1,4 @@
-/* oneDNN's descriptions of tensors and operations, by one interface for its versions 2 and 3. */
+/* oneDNN's descriptions of tensors and convolutions, by one interface for its versions 2 and 3. */
 #ifndef SIMDEV_OPERATIONS_H
 #define SIMDEV_OPERATIONS_H
 
@@ -30,28 +30,15 @@ simdev_described simdev_layout_of(const struct simdev_layout *tensor);
 /* oneDNN's engine. NULL if it could not be created. */
 dnnl_engine_t simdev_onednn_engine(void);
 
-/* Each creates *out, and returns false if oneDNN refuses the operation. With `hint`, the forward
- * operation, it is the gradient. */
+/* Strides, dilations less one, and paddings of a convolution. */
 struct simdev_window {
-    dnnl_dims_t extent, stride, gap, lower, upper;
+    dnnl_dims_t stride, gap, lower, upper;
 };
+
+/* Creates *out, and returns false if oneDNN refuses the convolution. With `hint`, the forward
+ * operation, it is a gradient: of the data or of the filter. */
 bool simdev_create_convolution(const struct simdev_layout *x, const struct simdev_layout *w,
                                const struct simdev_layout *y, const struct simdev_window *window,
                                bool of_data, const_dnnl_primitive_desc_t hint,
                                dnnl_primitive_desc_t *out);
-bool simdev_create_softmax(const struct simdev_layout *t, bool is_log,
-                           const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out);
-bool simdev_create_sum(const struct simdev_layout *from, const struct simdev_layout *to,
-                       dnnl_primitive_desc_t *out);
-bool simdev_create_eltwise(const struct simdev_layout *t, dnnl_alg_kind_t algorithm, float alpha,
-                           float beta, const_dnnl_primitive_desc_t hint,
-                           dnnl_primitive_desc_t *out);
-bool simdev_create_lrn(const struct simdev_layout *t, int64_t size, float alpha, float beta,
-                       float k, const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out);
-bool simdev_create_norm(const struct simdev_layout *t, bool is_inference, float epsilon,
-                        const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out);
-bool simdev_create_pooling(const struct simdev_layout *x, const struct simdev_layout *y,
-                           dnnl_alg_kind_t algorithm, const struct simdev_window *window,
-                           const_dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *out);
-
 #endif

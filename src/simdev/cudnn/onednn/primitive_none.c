@@ -1,7 +1,5 @@
-/* No primitives: every convolution is computed in plain loops, and other layers are not supported.
- * The installed device uses this file, because it only runs in account mode. Tests compute with
- * oneDNN. */
-#include "cudnn_layer.h"
+/* No primitives: every convolution is computed in plain loops. The installed device uses this file,
+ * because it only runs in account mode. Tests compute with oneDNN. */
 #include "cudnn_primitive.h"
 
 struct simdev_primitive *simdev_primitive_create(const struct simdev_geometry *geometry,
@@ -24,16 +22,3 @@ bool simdev_primitive_run(const struct simdev_primitive *primitive, char *const 
 }
 
 void simdev_primitives_release(void) {}
-
-bool simdev_layer_takes(const struct simdev_host_call *call)
-{
-    (void)call;
-    return false;
-}
-
-/* None is taken. */
-bool simdev_layer_run(const struct simdev_host_call *call, float *const value[])
-{
-    (void)call, (void)value;
-    return false;
-}

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cudnn_primitive.h"
-#include "layer_onednn.h"
+#include "operations.h"
 
 /* One operand: the caller's memory, and the primitive's memory if the layouts differ. */
 struct port {
@@ -85,7 +85,7 @@ static bool choose_implementation(const struct simdev_geometry *g,
                                   dnnl_primitive_desc_t *out)
 {
     const struct simdev_layout *x = &any[SIMDEV_X], *w = &any[SIMDEV_W], *y = &any[SIMDEV_Y];
-    struct simdev_window window = {.extent = {0}};
+    struct simdev_window window = {.stride = {0}};
     dnnl_primitive_desc_t forward = NULL;
     for (int i = 0; i < g->spatial; i++) {
         window.stride[i] = g->stride[i];
