@@ -4,9 +4,7 @@
 
 /* The versions that CUDA 13's header does not declare. */
 #undef cuCtxCreate
-#undef cuDevicePrimaryCtxRelease
 CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device);
-CUresult cuDevicePrimaryCtxRelease(CUdevice device);
 #undef cuDevicePrimaryCtxSetFlags
 #undef cuDevicePrimaryCtxReset
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags);
@@ -27,52 +25,12 @@ CUresult cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *parameters, unsig
                                        : simdev_context_create(context, device));
 }
 
-CUresult cuCtxDestroy_v2(CUcontext context)
-{
-    return CUDA_DRIVER_CALL(simdev_context_destroy(context));
-}
-
 CUresult cuCtxGetCurrent(CUcontext *context)
 {
     if (!cuda_driver_is_planner(__builtin_return_address(0)))
         return CUDA_DRIVER_CALL(simdev_context_get(context));
     *context = NULL;
     return CUDA_SUCCESS;
-}
-
-CUresult cuCtxSetCurrent(CUcontext context)
-{
-    return CUDA_DRIVER_CALL(simdev_context_set(context));
-}
-
-CUresult cuCtxPushCurrent_v2(CUcontext context)
-{
-    return CUDA_DRIVER_CALL(simdev_context_push(context));
-}
-
-CUresult cuCtxPopCurrent_v2(CUcontext *context)
-{
-    return CUDA_DRIVER_CALL(simdev_context_pop(context));
-}
-
-CUresult cuCtxGetId(CUcontext context, unsigned long long *id)
-{
-    return CUDA_DRIVER_CALL(simdev_context_id(context, id));
-}
-
-CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
-{
-    return CUDA_DRIVER_CALL(simdev_context_retain_primary(context, device));
-}
-
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
-{
-    return CUDA_DRIVER_CALL(simdev_context_release_primary(device));
-}
-
-CUresult cuDevicePrimaryCtxRelease(CUdevice device)
-{
-    return CUDA_DRIVER_CALL(simdev_context_release_primary(device));
 }
 
 static cudaError_t read_context_state(CUdevice device, unsigned *flags, int *active)
@@ -122,11 +80,6 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device)
     return CUDA_DRIVER_CALL(reset_context(device));
 }
 
-CUresult cuCtxSynchronize(void)
-{
-    return CUDA_DRIVER_CALL(cudaDeviceSynchronize());
-}
-
 CUresult cuCtxGetApiVersion(CUcontext context, unsigned *version)
 {
     (void)context;
@@ -134,21 +87,6 @@ CUresult cuCtxGetApiVersion(CUcontext context, unsigned *version)
         return CUDA_ERROR_INVALID_VALUE;
     *version = CUDA_VERSION;
     return CUDA_SUCCESS;
-}
-
-CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
-{
-    return CUDA_DRIVER_CALL(cudaDeviceGetStreamPriorityRange(least, greatest));
-}
-
-CUresult cuCtxSetLimit(CUlimit limit, size_t value)
-{
-    return CUDA_DRIVER_CALL(cudaDeviceSetLimit((enum cudaLimit)limit, value));
-}
-
-CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
-{
-    return CUDA_DRIVER_CALL(cudaDeviceGetLimit(value, (enum cudaLimit)limit));
 }
 
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)

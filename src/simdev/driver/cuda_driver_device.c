@@ -24,11 +24,6 @@ CUresult cuCtxGetDevice(CUdevice *device)
 }
 
 /* Attributes have the same numbers in the driver and the runtime. */
-CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
-{
-    return CUDA_DRIVER_CALL(cudaDeviceGetAttribute(value, (enum cudaDeviceAttr)attribute, device));
-}
-
 static cudaError_t name_of(char *name, int size, CUdevice device)
 {
     struct cudaDeviceProp prop;
@@ -94,26 +89,4 @@ static cudaError_t read_capability(int *major, int *minor, CUdevice device)
 CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice device)
 {
     return CUDA_DRIVER_CALL(read_capability(major, minor, device));
-}
-
-CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device)
-{
-    return CUDA_DRIVER_CALL(cudaDeviceGetPCIBusId(id, length, device));
-}
-
-CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id)
-{
-    return CUDA_DRIVER_CALL(cudaDeviceGetByPCIBusId(device, id));
-}
-
-CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
-{
-    return CUDA_DRIVER_CALL(cudaDeviceCanAccessPeer(can, device, peer));
-}
-
-CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice from,
-                                 CUdevice to)
-{
-    return CUDA_DRIVER_CALL(
-        cudaDeviceGetP2PAttribute(value, (enum cudaDeviceP2PAttr)attribute, from, to));
 }

@@ -1,4 +1,5 @@
-/* The driver's memory functions that are not in cuda_driver_stream.c: queries, copies and sets. */
+/* The driver's memory functions that the runtime does not have: queries and sets (CUDA Driver API,
+ * Memory Management). */
 #include "cuda_driver.h"
 #include "cudart_vmm.h"
 #include <string.h>
@@ -6,11 +7,6 @@
 static void *pointer_to(CUdeviceptr address)
 {
     return (void *)(uintptr_t)address;
-}
-
-CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
-{
-    return CUDA_DRIVER_CALL(cudaMemGetInfo(free_bytes, total));
 }
 
 static cudaError_t find_range(CUdeviceptr *begin, size_t *bytes, CUdeviceptr address)
@@ -87,107 +83,19 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *names, void
     return CUDA_SUCCESS;
 }
 
-/* --- memory of the host --- */
-
-CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
+/* Unlike the runtime, the driver refuses a null address. */
+static cudaError_t release_memory(CUdeviceptr memory)
 {
-    return CUDA_DRIVER_CALL(cudaHostAlloc(memory, bytes, flags));
+    cudaError_t error = cudaFree(pointer_to(memory));
+    return error == cudaSuccess && memory == 0 ? cudaErrorInvalidValue : error;
 }
 
-CUresult cuMemAllocHost_v2(void **memory, size_t bytes)
+CUresult cuMemFree_v2(CUdeviceptr memory)
 {
-    return CUDA_DRIVER_CALL(cudaMallocHost(memory, bytes));
-}
-
-CUresult cuMemFreeHost(void *memory)
-{
-    return CUDA_DRIVER_CALL(cudaFreeHost(memory));
-}
-
-CUresult cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags)
-{
-    return CUDA_DRIVER_CALL(cudaHostRegister(memory, bytes, flags));
-}
-
-CUresult cuMemHostUnregister(void *memory)
-{
-    return CUDA_DRIVER_CALL(cudaHostUnregister(memory));
-}
-
-static cudaError_t device_pointer(CUdeviceptr *address, void *memory, unsigned flags)
-{
-    void *found = NULL;
-    cudaError_t error = cudaHostGetDevicePointer(address ? &found : NULL, memory, flags);
-    if (error == cudaSuccess && address)
-        *address = (CUdeviceptr)(uintptr_t)found;
-    return error;
-}
-
-CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *memory, unsigned flags)
-{
-    return CUDA_DRIVER_CALL(device_pointer(address, memory, flags));
-}
-
-static cudaError_t allocate_managed(CUdeviceptr *address, size_t bytes, unsigned flags)
-{
-    void *made = NULL;
-    cudaError_t error = cudaMallocManaged(address && bytes > 0 ? &made : NULL, bytes, flags);
-    if (error == cudaSuccess && address)
-        *address = (CUdeviceptr)(uintptr_t)made;
-    return error;
-}
-
-CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags)
-{
-    return CUDA_DRIVER_CALL(allocate_managed(address, bytes, flags));
+    return CUDA_DRIVER_CALL(release_memory(memory));
 }
 
 /* --- copies --- */
-
-CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
-{
-    return CUDA_DRIVER_CALL(cudaMemcpy(pointer_to(to), from, bytes, cudaMemcpyHostToDevice));
-}
-
-CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
-{
-    return CUDA_DRIVER_CALL(cudaMemcpy(to, pointer_to(from), bytes, cudaMemcpyDeviceToHost));
-}
-
-CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes)
-{
-    return CUDA_DRIVER_CALL(
-        cudaMemcpy(pointer_to(to), pointer_to(from), bytes, cudaMemcpyDeviceToDevice));
-}
-
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
-{
-    return CUDA_DRIVER_CALL(cudaMemcpy(pointer_to(to), pointer_to(from), bytes, cudaMemcpyDefault));
-}
-
-CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    return CUDA_DRIVER_CALL(
-        cudaMemcpyAsync(pointer_to(to), pointer_to(from), bytes, cudaMemcpyDefault, stream));
-}
-
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
-{
-    return CUDA_DRIVER_CALL(
-        cudaMemcpyAsync(pointer_to(to), from, bytes, cudaMemcpyHostToDevice, stream));
-}
-
-CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    return CUDA_DRIVER_CALL(
-        cudaMemcpyAsync(to, pointer_to(from), bytes, cudaMemcpyDeviceToHost, stream));
-}
-
-CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    return CUDA_DRIVER_CALL(
-        cudaMemcpyAsync(pointer_to(to), pointer_to(from), bytes, cudaMemcpyDeviceToDevice, stream));
-}
 
 /* Contexts share one address space, so their addresses determine the copy. */
 CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
@@ -209,11 +117,6 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr fro
 }
 
 /* --- sets --- */
-
-CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes)
-{
-    return CUDA_DRIVER_CALL(cudaMemset(pointer_to(to), value, bytes));
-}
 
 static cudaError_t set_memory(const char *function, CUdeviceptr to, unsigned value,
                               unsigned element, size_t count, CUstream stream)

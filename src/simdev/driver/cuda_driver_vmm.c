@@ -134,12 +134,6 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, vo
     return result;
 }
 
-CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr memory)
-{
-    return CUDA_DRIVER_CALL(
-        cudaIpcGetMemHandle((cudaIpcMemHandle_t *)handle, (void *)(uintptr_t)memory));
-}
-
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *memory, CUipcMemHandle handle, unsigned flags)
 {
     cudaIpcMemHandle_t same;
@@ -150,16 +144,6 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *memory, CUipcMemHandle handle, unsig
     if (memory)
         *memory = (CUdeviceptr)(uintptr_t)opened;
     return result;
-}
-
-CUresult cuIpcCloseMemHandle(CUdeviceptr memory)
-{
-    return CUDA_DRIVER_CALL(cudaIpcCloseMemHandle((void *)(uintptr_t)memory));
-}
-
-CUresult cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event)
-{
-    return CUDA_DRIVER_CALL(cudaIpcGetEventHandle((cudaIpcEventHandle_t *)handle, event));
 }
 
 CUresult cuIpcOpenEventHandle(CUevent *event, CUipcEventHandle handle)
