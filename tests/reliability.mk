@@ -16,12 +16,12 @@ $(B)/faults/libconvshim.so: $(faultobj) $(B)/obj/gen/policies.o $(doors:%=$(B)/o
 .PHONY: faults
 #: faults       every allocation and every call to cuDNN and CUDA fails once; FAULTS_OPTIONS=--stacks
 faults: $(B)/faults/libconvshim.so $(simdev) $(addprefix $(B)/apps/,conv_random plan_layers) \
-        $(addprefix $(B)/clients/,plans reshape large frameworks/pytorch_v7)
+        $(addprefix $(B)/clients/,plans reshape frameworks/pytorch_v7)
 	$(Q)tests/faults/run.py $(B) $(FAULTS_OPTIONS)
 
 # --- fuzzers of more than the parts without cuDNN (the others and the rule: tests/fuzz.mk) ------------------------------
 fuzzed_legacy  := $(addprefix src/intercept/,graph/describe_graph.c graph/graph.c graph/attributes.c graph/json_note.c graph/shadow.c \
-                       legacy/describe_legacy.c legacy/oversized_tensor.c) \
+                       legacy/describe_legacy.c) \
                        $(addprefix src/cudnn/plan/,fusion.c legacy_call.c handle_id.c operation.c)
 fuzzed_lists   := $(addprefix src/cli/,layers/summary.c common/variables.c \
                   $(addprefix common/,read_file.c command_line.c json_tree.c table.c))

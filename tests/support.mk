@@ -7,7 +7,7 @@ $(B)/apps/%: $(B)/obj/tests/support/apps/%.o $(appshare) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -o $@ $< $(appshare) -L$(B)/simdev -lcudnn -lcudart -lm
 
 # Programs and libraries that the bats suites load in unusual ways.
-clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so libcudnn_tracer.so libflip.so libunloading.so load_race libload_race_plugin.so reset reset_linked small_stack cancelled bad_arguments told queried hostile ranges idle large plans walk refused reshape partial/libcudnn.so.9 \
+clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so libcudnn_tracer.so libflip.so libunloading.so load_race libload_race_plugin.so reset reset_linked small_stack cancelled bad_arguments told queried hostile ranges idle plans walk refused reshape partial/libcudnn.so.9 \
               libwork_looked_up.so libloader_deep.so libloader_local.so \
               libloader_early.so libloader_other.so loader \
               libwork_lazy.so libwork_noplt.so libwork_static.so libwork_stubs.so libwork_stubs_bound.so \
@@ -60,7 +60,7 @@ $(B)/clients/reshape: tests/support/clients/reshape.c $(clientbase) $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
 $(B)/clients/idle: tests/support/clients/idle.c $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
-$(addprefix $(B)/clients/,cancelled large refused): $(B)/clients/%: tests/support/clients/%.c $(clientdep) $(simdev)
+$(addprefix $(B)/clients/,cancelled refused): $(B)/clients/%: tests/support/clients/%.c $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -Wl,--no-as-needed -o $@ $< $(CLIENTLIBS)
 $(addprefix $(B)/clients/,hostile ranges): $(B)/clients/%: tests/support/clients/%.c $(clientdep)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $< -ldl

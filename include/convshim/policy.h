@@ -30,8 +30,6 @@ struct cs_limits {
     int64_t tiles;        /* for policies with a fixed number of tiles */
     int lanes;            /* tiles that may run at once; 0: two if a plan is faster by it */
     enum cs_staging staging;
-    int64_t huge; /* if an operand spans at least this many elements, tiles of calls that require no
-                     workspace may choose their own engine; 0: such calls are not tiled */
     bool lent; /* scratch is the library's own: callers are reported the workspace of the fallback
                   plan */
     bool provided; /* `workspace` is the provided one: no tiling may exceed it */

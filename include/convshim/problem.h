@@ -106,10 +106,6 @@ enum cs_relaxation {
     CS_SAME_KNOBS,     /* its engine and knobs, or the nearest to them that takes the problem */
     CS_DEFAULT_KNOBS,  /* its engine with that engine's default knobs */
     CS_SIMILAR_ENGINE, /* the engine of least workspace among those that compute and behave alike */
-    CS_TILE_HEURISTICS, /* if the application got the plain engine that accepts every problem: the
-                           first other engine that the heuristics offer for the tile and that keeps
-                           the application's precision, without transforms, changing orders of sums,
-                           or compilation */
     CS_RELAXATIONS
 };
 
@@ -125,7 +121,7 @@ enum cs_operand cs_result(enum cs_direction direction);
 /* "forward", "dgrad", "wgrad". */
 const char *cs_problem_direction_name(enum cs_direction direction);
 
-/* "knobs", "defaults", "alike", "own". */
+/* "knobs", "defaults", "alike". */
 const char *cs_problem_relaxation_name(enum cs_relaxation relaxation);
 
 /* Computes the bytes from the first to the last element of a tensor, strides included. Strides must

@@ -79,6 +79,5 @@ struct cs_limits cs_limits_of(const struct cs_config *config, const struct cs_ru
                               .price = config->price,
                               .lanes = config->lanes == CS_CONFIG_AUTO ? 0 : (int)config->lanes,
                               .staging = (enum cs_staging)config->staged,
-                              .huge = config->huge,
                               .lent = config->backing == CS_CONFIG_BACKING_OWN};
 }

@@ -81,7 +81,7 @@ struct cs_decision cs_decide_by_rules(const struct cs_settings *settings,
 bool cs_decide_is_small(const struct cs_settings *settings, int64_t required)
 {
     const struct cs_limits options = limits_for(settings, NULL, 0);
-    if (options.huge > 0 || required > cs_decide_ignored(&options))
+    if (required > cs_decide_ignored(&options))
         return false;
     for (int i = 0; settings->rules && i < settings->rules->count; i++) {
         const struct cs_rule *rule = &settings->rules->rule[i];

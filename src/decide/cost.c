@@ -300,17 +300,14 @@ struct speed {
 };
 
 static struct speed speed_of(const struct cs_problem *problem, const struct tile *tile,
-                             enum cs_relaxation relaxation, const struct rates *rates)
+                             const struct rates *rates)
 {
     const struct cs_engine_traits *engine = &rates->engine;
     bool is_16_bit = problem->tensor[CS_X].dtype != CS_F32;
-    bool own_engine = relaxation == CS_TILE_HEURISTICS; /* an engine other than the application's */
-    bool cores = own_engine      ? is_16_bit
-                 : engine->known ? engine->tensor_cores
-                                 : is_16_bit || tile->workspace >= tile->operands / 2;
+    bool cores =
+        engine->known ? engine->tensor_cores : is_16_bit || tile->workspace >= tile->operands / 2;
     double rate = !cores ? rates->fma : is_16_bit ? rates->tensor : rates->tf32;
-    double saved = own_engine ? 1 : saved_of(problem, engine->winograd);
-    return (struct speed){rate * saved, cores};
+    return (struct speed){rate * saved_of(problem, engine->winograd), cores};
 }
 
 /* The results that one thread block computes. */
@@ -339,16 +336,13 @@ static double block_work(const struct cs_problem *problem, const struct product 
 }
 
 /* Returns the seconds of the tile's arithmetic. An engine with the application's knobs has the same
- * thread blocks for a tile as for the untiled convolution, and splits sums into as many parts. With
- * CS_TILE_HEURISTICS, cuDNN chooses an engine for the size of the tile. */
+ * thread blocks for a tile as for the untiled convolution, and splits sums into as many parts. */
 static double waves_of(const struct cs_problem *untiled, const struct cs_problem *problem,
-                       const struct tile *tile, enum cs_relaxation relaxation,
-                       const struct rates *rates)
+                       const struct tile *tile, const struct rates *rates)
 {
-    const struct speed speed = speed_of(problem, tile, relaxation, rates);
+    const struct speed speed = speed_of(problem, tile, rates);
     const struct product product = product_of(problem);
-    const struct product chosen_for =
-        product_of(relaxation == CS_TILE_HEURISTICS ? problem : untiled);
+    const struct product chosen_for = product_of(untiled);
     const struct block block = {block_side(chosen_for.rows), block_side(chosen_for.columns)};
     double splits = splits_of(problem, chosen_for.sum, blocks_of(&chosen_for, &block), rates);
     double at_once = rates->multiprocessors * rates->resident;
@@ -416,8 +410,7 @@ static struct tile tile_of(const struct whole *whole, const struct cs_problem *p
         tile.conversions +=
             newly_converted(whole->problem, whole->required, problem, tile.workspace) /
             rates->strided;
-    tile.waves = waves_of(whole->problem, problem, &tile, relaxation, rates) *
-                 engine_slowdown(relaxation, use);
+    tile.waves = waves_of(whole->problem, problem, &tile, rates) * engine_slowdown(relaxation, use);
     if (is_part && problem->direction == CS_BACKWARD_FILTER)
         tile.waves *= use->filter_tile;
     return tile;

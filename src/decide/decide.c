@@ -9,7 +9,6 @@
 /* The state of a decision in progress. */
 struct deciding {
     int64_t tiles; /* the policy's fixed number of tiles; 0: the number of least cost */
-    bool huge;
     struct cs_limits limits;
     struct cs_profile profile;
     struct cs_question question;
@@ -47,19 +46,6 @@ static bool within_threshold(int64_t required, int64_t tiles, const struct cs_li
     return (threshold > 0 || tiles == 0) && required <= threshold;
 }
 
-/* True if an operand spans at least `elements` elements. 0: never. */
-static bool is_huge(const struct cs_problem *problem, int64_t elements)
-{
-    for (int i = 0; elements > 0 && i < CS_OPERANDS; i++) {
-        const struct cs_tensor *tensor = &problem->tensor[i];
-        int64_t bytes;
-        if (cs_problem_tensor_span(tensor, &bytes) == CS_OK &&
-            bytes / cs_problem_dtype_size(tensor->dtype) >= elements)
-            return true;
-    }
-    return false;
-}
-
 struct cs_decision cs_decide_leave(enum cs_reason reason, int64_t required)
 {
     return (struct cs_decision){
@@ -93,29 +79,23 @@ static int64_t most_of(const struct deciding *deciding)
 }
 
 /* The most scratch bytes that tiles may need. A policy with a fixed number of tiles has no limit
- * except a workspace that the caller provides. Tiles of huge tensors may use the free bytes,
- * although the call requires no workspace. */
+ * except a workspace that the caller provides. */
 static int64_t limit_of(const struct deciding *deciding)
 {
     const struct cs_limits *limits = &deciding->limits;
-    if (deciding->huge)
-        return limits->free;
     if (limits->workspace >= 0 && (limits->provided || deciding->tiles == 0))
         return cs_min(limits->workspace, deciding->question.required);
     return most_of(deciding);
 }
 
-/* Begins a search under these limits, with the untiled call as the best candidate so far. An
- * untiled call of huge tensors runs on the plain engine, which is the reason to tile it. So its
- * workspace counts as INT64_MAX. */
+/* Begins a search under these limits, with the untiled call as the best candidate so far. */
 static void begin_search(struct deciding *deciding, int64_t limit, double slowest)
 {
     struct cs_question *question = &deciding->question;
-    const int64_t workspace = deciding->huge ? INT64_MAX : question->required;
     question->limit = limit;
     question->slowest = slowest;
     cs_probe_begin(&deciding->search, question,
-                   cs_question_untiled(question, workspace, deciding->untiled_seconds));
+                   cs_question_untiled(question, question->required, deciding->untiled_seconds));
 }
 
 /* The longest allowed seconds of tiles. */
@@ -192,10 +172,6 @@ static enum cs_status search_all(struct deciding *deciding)
     if (deciding->tiles > 0) {
         mode.lanes = limits->lanes > 0 ? limits->lanes : 1;
         return cs_search_count(search, mode, deciding->tiles, queries);
-    }
-    if (deciding->huge) {
-        mode = (struct cs_mode){.relaxation = CS_TILE_HEURISTICS, .lanes = 1, .staged = true};
-        return vendor->rigid ? CS_OK : cs_search_guesses(search, mode, queries);
     }
     const bool limited = deciding->question.limit < deciding->question.required;
     enum cs_status status = search_engines(deciding, mode, queries);
@@ -276,11 +252,10 @@ struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
                              const struct cs_vendor *vendor)
 {
     int64_t tiles = policy->tiles(limits);
-    bool huge = tiles == 0 && required == 0 && is_huge(problem, limits->huge);
-    if (!huge && within_threshold(required, tiles, limits))
+    if (within_threshold(required, tiles, limits))
         return cs_decide_leave(CS_REASON_SMALL, required);
     const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
-    struct deciding deciding = {.tiles = tiles, .huge = huge, .limits = *limits};
+    struct deciding deciding = {.tiles = tiles, .limits = *limits};
     if (profile)
         deciding.profile = *profile;
     deciding.profile.ladder.known = false; /* measured constants change no size */

@@ -51,8 +51,7 @@ enum {
  * plus limits->price for each byte of scratch beyond limits->free. If a workspace is written, the
  * fastest tiling within it is chosen. Only if there is none within limits->max_slowdown, the tiling
  * of least cost above it is chosen that takes at most 1.5 times the untiled time. No tiling may
- * need more than `required`, except for huge tensors (limits->huge): their calls require no
- * workspace, and up to the allowed or free bytes are reported. */
+ * need more than `required`. */
 struct cs_decision cs_decide(const struct cs_problem *problem, int64_t required,
                              const struct cs_policy *policy, const struct cs_limits *limits,
                              const struct cs_vendor *vendor);

@@ -54,7 +54,6 @@ struct turns {
     unsigned seen;                       /* one bit for each form of one axis that was queried */
     bool contradicted;                   /* some answer was not as guessed */
     bool vetoed;                         /* the last best guess had no finite cost */
-    int64_t parts; /* the fewest tiles in which an axis is queried to learn from it */
 };
 
 static bool is_new(const struct turns *turns, const struct cs_tiling *tiling)
@@ -179,7 +178,7 @@ static bool guess_proportional(struct turns *turns, int form, struct cs_guess *g
     int64_t count = cs_ceil_div(question->required, free);
     if (units < 2 || cs_phases_of(axis) != CS_AXIS_NONE)
         return false;
-    count = count < turns->parts ? turns->parts : count;
+    count = count < 2 ? 2 : count;
     count = count < most ? count : most;
     struct cs_tiling tiling = {.axis = {axis},
                                .step = {cs_ceil_div(units, count) * unit, 1},
@@ -189,23 +188,8 @@ static bool guess_proportional(struct turns *turns, int form, struct cs_guess *g
     return cs_guess_tiles(&turns->guesser, &tiling, guess) && is_new(turns, &guess->tiling);
 }
 
-/* If cuDNN refused all tilings, allows each axis to be queried again, in twice as many tiles:
- * engines refuse huge tensors above a size that cuDNN does not report. False if no more tiles are
- * possible, or if cuDNN accepted one. */
-static bool refine_axes(struct turns *turns)
-{
-    if (turns->forms.relaxation != CS_TILE_HEURISTICS || turns->search->budget.answered > 0 ||
-        turns->parts >= CS_MAX_TILES)
-        return false;
-    turns->parts *= 2;
-    turns->seen = 0;
-    turns->forms.skipped = 0;
-    return true;
-}
-
 /* Queries the vendor about an axis from which no answer is known, so that guesses learn it. If no
- * axis is left, it allows phases whose elements are scattered, then finer tiles (refine_axes).
- * False if all of these are exhausted. */
+ * axis is left, it allows phases whose elements are scattered. False if these are exhausted. */
 static bool learn_axis(struct turns *turns, enum cs_status *status_p)
 {
     double cost;
@@ -220,7 +204,7 @@ static bool learn_axis(struct turns *turns, enum cs_status *status_p)
     }
     bool more = !turns->forms.scattered;
     turns->forms.scattered = true;
-    return more || refine_axes(turns);
+    return more;
 }
 
 /* True if the vendor's answers leave no tiling, although another axis may have one. Sets
@@ -241,8 +225,7 @@ enum cs_status cs_search_guesses(struct cs_search *search, struct cs_mode mode, 
                           .forms = {.lanes = compiles ? 1 : mode.lanes,
                                     .staged = mode.staged,
                                     .relaxation = mode.relaxation},
-                          .most = MOST_GUESSES,
-                          .parts = 2};
+                          .most = MOST_GUESSES};
     enum cs_status status = CS_OK;
     begin_mode(search, queries);
     cs_guess_start(&turns.guesser, search->question);

@@ -119,31 +119,3 @@ enum cs_status cs_build_fallback(int64_t reported, struct cs_built_plans *built,
         return CS_NOMEM;
     return finish_rewrite(build_fallback(rewrite, reported, built), rewrite, rewrite_p);
 }
-
-/* Builds the application's own plan as the fallback plan. False if it requires more than `most`. */
-static bool build_own(const struct cs_problem *problem, const struct cs_vendor *vendor,
-                      int64_t most, struct cs_rewrite *rewrite)
-{
-    int64_t bytes;
-    if (vendor->build(vendor->ctx, problem, CS_SAME_KNOBS, &rewrite->fallback, &bytes) != CS_OK)
-        return false;
-    if (bytes <= most)
-        return true;
-    rewrite->destroy(rewrite->fallback);
-    rewrite->fallback = NULL;
-    return false;
-}
-
-enum cs_status cs_build_untiled(const struct cs_problem *problem, const struct cs_vendor *vendor,
-                                int64_t most, int64_t reported, struct cs_rewrite **rewrite_p)
-{
-    struct cs_built_plans nothing;
-    struct cs_rewrite *rewrite = new_rewrite(vendor);
-    if (!rewrite)
-        return CS_NOMEM;
-    cs_built_plans_init(&nothing, vendor);
-    enum cs_status status = build_own(problem, vendor, most, rewrite)
-                                ? CS_OK
-                                : build_fallback(rewrite, reported, &nothing);
-    return finish_rewrite(status, rewrite, rewrite_p);
-}

@@ -24,10 +24,4 @@ CS_MUST_CHECK enum cs_status cs_build_only_tiles(const struct cs_problem *proble
 CS_MUST_CHECK enum cs_status cs_build_fallback(int64_t reported, struct cs_built_plans *built,
                                                struct cs_rewrite **rewrite_p);
 
-/* Builds a rewriting without tiles. Every call runs on the application's own engine and knobs if
- * that needs at most `most` bytes, else on the fallback plan. */
-CS_MUST_CHECK enum cs_status cs_build_untiled(const struct cs_problem *problem,
-                                              const struct cs_vendor *vendor, int64_t most,
-                                              int64_t reported, struct cs_rewrite **rewrite_p);
-
 #endif

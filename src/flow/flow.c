@@ -317,19 +317,6 @@ struct cs_rewrite *cs_flow_fewer_tiles(struct cs *cs, const struct cs_request *r
     return rewrite;
 }
 
-struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,
-                                    const struct cs_vendor *vendor)
-{
-    struct cs_verdict verdict = cs_flow_prepare(cs, request, vendor);
-    if (verdict.rewrite)
-        return verdict;
-    int64_t most = request->limit > 0 ? request->limit : request->required;
-    if (cs_build_untiled(&request->problem, vendor, most, verdict.reported, &verdict.rewrite) !=
-        CS_OK)
-        verdict.rewrite = NULL;
-    return verdict;
-}
-
 bool cs_flow_lends_scratch(const struct cs *cs, int64_t provided)
 {
     return provided == 0 && cs->exec.backing != CS_BACKING_CLIENT && cs->exec.device;

@@ -39,11 +39,6 @@ int64_t cs_flow_reported(struct cs *cs, const struct cs_request *request,
 struct cs_verdict cs_flow_prepare(struct cs *cs, const struct cs_request *request,
                                   const struct cs_vendor *vendor);
 
-/* Like cs_flow_prepare, for a call that cannot be passed on unchanged. Without tiling it runs whole
- * on the request's own engine. `rewrite` is NULL only if the build failed. */
-struct cs_verdict cs_flow_runs_ours(struct cs *cs, const struct cs_request *request,
-                                    const struct cs_vendor *vendor);
-
 /* True if a call that provided `provided` bytes may use the library's scratch. */
 bool cs_flow_lends_scratch(const struct cs *cs, int64_t provided);
 

@@ -7,7 +7,6 @@
 #include "cudnn/plan/handle_id.h"
 #include "cudnn/run/device_cuda.h"
 #include "intercept/graph/shadow.h"
-#include "intercept/legacy/oversized_tensor.h"
 #include "intercept/legacy/plan_cache.h"
 #include "intercept/loader/bypass.h"
 #include "intercept/pool_memory.h"
@@ -83,7 +82,6 @@ static void fork_locks(bool before)
 {
     cs_plan_cache_fork(before);
     cs_shadow_fork(before);
-    cs_oversized_tensor_fork(before);
     cs_handle_fork(before);
 }
 

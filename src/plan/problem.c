@@ -43,7 +43,7 @@ const char *cs_problem_direction_name(enum cs_direction direction)
 
 const char *cs_problem_relaxation_name(enum cs_relaxation relaxation)
 {
-    static const char *const names[] = {"knobs", "defaults", "alike", "own"};
+    static const char *const names[] = {"knobs", "defaults", "alike"};
     _Static_assert(sizeof names / sizeof *names == CS_RELAXATIONS, "a relaxation has no name");
     return (unsigned)relaxation < CS_RELAXATIONS ? names[relaxation] : "";
 }

@@ -49,8 +49,6 @@ MODES = {
     "untileable": ("workspace=1KiB", GROUPED, {}),
     "refused": ("workspace=1KiB;untileable=refuse", GROUPED, {}),
     "reshape": (TILES, ["clients/reshape", "place"], {}),
-    "oversized": (FIXED + ";tiles=2;threshold=0;workspace=1MiB;huge=5001", ["clients/large", "forward"],
-                  {"SIMDEV_MAX_SPAN": "5000"}),
     "find": ("workspace=3MiB;max_slowdown=off", ["clients/frameworks/pytorch_v7", "--mode", "benchmark"], {}, 50),
     "summary": (TILES + ";summary=json:summary.json", problems("both", *FORWARD), {}),
 }

@@ -227,35 +227,6 @@ static void fill_models(struct cs_table *table, const struct cs_predict_results 
         add_model(table, results, i);
 }
 
-/* --- advice --- */
-
-static bool is_huge(const struct cs_problem *problem, const struct cs_prediction *prediction)
-{
-    for (int i = 0; i < CS_OPERANDS; i++)
-        if (prediction->bytes[i] / cs_problem_dtype_size(problem->tensor[i].dtype) > INT32_MAX)
-            return true;
-    return false;
-}
-
-/* Writes advice about layers with a tensor of 2^31 elements, if option huge is not set. "" if there
- * is none. */
-static void advise(const struct cs_predict_results *results, char *text, size_t size)
-{
-    size_t count = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < results->layers->count; i++) {
-        const struct cs_prediction *prediction = &results->prediction[i];
-        count += prediction->status == CS_OK && prediction->offer.engine.index == 0 &&
-                 is_huge(&results->layers->layer[i].problem, prediction);
-    }
-    if (count > 0 && results->options->config.huge <= 0)
-        snprintf(text, size,
-                 "Advice: %zu of %zu convolutions have a tensor of 2^31 elements or more, for "
-                 "which cuDNN offers only a slow engine. --huge 2147483648 shows them as tiles "
-                 "on other engines.",
-                 count, results->layers->count);
-}
-
 /* --- formats --- */
 
 /* Prints the convolution if there is one alone, the GPU with its memory, the planner, and the
@@ -288,7 +259,6 @@ static void print_head(const struct cs_predict_results *results)
 static bool print_text(const struct cs_predict_results *results, const struct cs_table *layers,
                        const struct cs_table *models)
 {
-    char advice[320];
     print_head(results);
     if (results->options->shape) {
         print_convolution(results->prediction);
@@ -299,9 +269,6 @@ static bool print_text(const struct cs_predict_results *results, const struct cs
         if (!cs_table_print(models, CS_FORMAT_TEXT, stdout))
             return false;
     }
-    advise(results, advice, sizeof advice);
-    if (*advice)
-        printf("\n%s\n", advice);
     return true;
 }
 
@@ -328,7 +295,6 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
                        const struct cs_table *models)
 {
     const struct cs_predict_options *options = results->options;
-    char advice[320];
     cs_json_begin();
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "device", results->device->name);
@@ -339,9 +305,6 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
     cJSON_AddStringToObject(root, "policy", options->config.policy.text);
     cs_json_add(root, "layers", layers_of(results, layers));
     cs_json_add(root, "models", cs_table_json(models));
-    advise(results, advice, sizeof advice);
-    if (*advice)
-        cJSON_AddStringToObject(root, "advice", advice);
     return cs_json_print(root, stdout);
 }
 

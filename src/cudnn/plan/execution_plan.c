@@ -254,27 +254,6 @@ static bool computes_alike(const struct cs_engine_choice *choice, unsigned numer
     return (numerical & ~(choice->notes.numerical | exact)) == 0;
 }
 
-/* True if an engine may replace the plain one for a tile. Tensor cores multiply 16-bit numbers
- * exactly. They would round f32 operands, and cuDNN does not report whether the application allows
- * that. */
-static bool may_stand_in(const struct cs_engine_choice *choice,
-                         cudnnBackendDescriptor_t configuration)
-{
-    struct cs_descriptor_builder builder = {.status = CUDNN_STATUS_SUCCESS};
-    struct cs_engine_notes notes = cs_descriptors_notes(&builder, configuration);
-    int64_t index = cs_descriptors_index(&builder, configuration);
-    cs_descriptor_builder_clear(&builder);
-    unsigned native_graphs = 1u << CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API;
-    unsigned lost = choice->notes.behaviour & ~notes.behaviour & native_graphs;
-    bool compiled = notes.behaviour & 1u << CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
-    return builder.status == CUDNN_STATUS_SUCCESS && index != PLAIN &&
-           computes_alike(choice, notes.numerical) && !compiled && lost == 0;
-}
-
-/* The search for the first plan of an engine that may replace the plain engine. */
-static const struct search stand_in = {
-    .mode = CUDNN_HEUR_MODE_A, .most = RESULTS, .suits = may_stand_in, .limit = INT64_MAX};
-
 /* Builds a plan as struct cs_vendor describes (build). */
 static enum cs_status build_plan(void *ctx, const struct cs_problem *problem,
                                  enum cs_relaxation relaxation, void **execution_plan_p,
@@ -287,10 +266,6 @@ static enum cs_status build_plan(void *ctx, const struct cs_problem *problem,
         return build_engine(choice, problem, &plain, execution_plan_p, workspace_p);
     case CS_SIMILAR_ENGINE:
         return build_found(choice, problem, &least_alike, execution_plan_p, workspace_p);
-    case CS_TILE_HEURISTICS:
-        return choice->known && choice->engine.index == PLAIN
-                   ? build_found(choice, problem, &stand_in, execution_plan_p, workspace_p)
-                   : CS_REFUSED;
     default:
         return build_near(choice, problem, execution_plan_p, workspace_p);
     }

@@ -1,7 +1,6 @@
 /* The exported queries of the legacy API: workspace sizes, Get... and Find... algorithms. */
 #include "intercept/entry/entry.h"
 #include "intercept/legacy/find_algorithm.h"
-#include "intercept/legacy/oversized_tensor.h"
 
 /* cuDNN's structs for the results of the three directions differ only in the type of the
  * algorithm's enum, so one struct serves all of them. */
@@ -26,9 +25,6 @@ static int size_handle(struct cs *cs, struct cs_entry_call *call)
     struct size *a = CS_ARGS(struct size, call);
     if (!a->bytes)
         return size_replay(call); /* cuDNN's status for this error */
-    /* cuDNN cannot be queried about a tensor that its descriptor does not hold. */
-    if (cs_oversized_tensor_in(&a->what) && cs_legacy_report_oversized(cs, &a->what, a->bytes))
-        return CUDNN_STATUS_SUCCESS;
     int status = size_replay(call);
     if (status == CUDNN_STATUS_SUCCESS)
         *a->bytes = cs_legacy_report(cs, &a->what, *a->bytes);
@@ -41,12 +37,6 @@ struct query {
     struct cs_legacy_results results;
 };
 
-static bool answered_oversized(struct cs *cs, const struct query *a)
-{
-    return cs_oversized_tensor_in(&a->what) &&
-           cs_legacy_answer_oversized(cs, &a->what, &a->results);
-}
-
 static int get_replay(struct cs_entry_call *call)
 {
     struct query *a = CS_ARGS(struct query, call);
@@ -56,8 +46,6 @@ static int get_replay(struct cs_entry_call *call)
 static int get_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct query *a = CS_ARGS(struct query, call);
-    if (answered_oversized(cs, a))
-        return CUDNN_STATUS_SUCCESS;
     int status = get_replay(call);
     if (status == CUDNN_STATUS_SUCCESS)
         cs_legacy_report_results(cs, &a->what, &a->results);
@@ -73,8 +61,6 @@ static int find_replay(struct cs_entry_call *call)
 static int find_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct query *a = CS_ARGS(struct query, call);
-    if (answered_oversized(cs, a))
-        return CUDNN_STATUS_SUCCESS;
     return cs_find_algorithm(cs, &a->what, &a->results);
 }
 
@@ -87,8 +73,6 @@ static int find_ex_replay(struct cs_entry_call *call)
 static int find_ex_handle(struct cs *cs, struct cs_entry_call *call)
 {
     struct query *a = CS_ARGS(struct query, call);
-    if (answered_oversized(cs, a))
-        return CUDNN_STATUS_SUCCESS;
     return cs_find_algorithm_ex(cs, &a->what, &a->results);
 }
 

@@ -3,7 +3,6 @@
 
 #include "base/checked.h"
 #include "intercept/graph/describe_graph.h"
-#include "intercept/legacy/oversized_tensor.h"
 #include <string.h>
 
 enum {
@@ -17,18 +16,6 @@ static void spread_values(const int *values, int count, int64_t out[CS_DIMS])
         out[i < CS_D ? i : i + CS_DIMS - count] = values[i];
 }
 
-/* Describes a tensor from its recorded extents (oversized_tensor.h). */
-static enum cs_reason describe_oversized(const struct cs_oversized_tensor *large,
-                                         struct cs_tensor *tensor, int *dims_p)
-{
-    *dims_p = large->rank;
-    *tensor = (struct cs_tensor){.dims = {1, 1, 1, 1, 1}};
-    spread_values(large->extent, large->rank, tensor->dims);
-    for (int i = 0; i < large->rank; i++)
-        tensor->strides[i < CS_D ? i : i + CS_DIMS - large->rank] = large->stride[i];
-    return cs_attribute_dtype(large->type, &tensor->dtype) ? CS_REASON_NONE : CS_REASON_DTYPE;
-}
-
 /* Fills `tensor` with the extents, strides and type of a descriptor. *dims_p becomes its number of
  * dimensions. */
 static enum cs_reason describe_tensor(cudnnTensorDescriptor_t descriptor, struct cs_tensor *tensor,
@@ -36,9 +23,6 @@ static enum cs_reason describe_tensor(cudnnTensorDescriptor_t descriptor, struct
 {
     cudnnDataType_t type;
     int extent[CUDNN_DIM_MAX], stride[CUDNN_DIM_MAX];
-    struct cs_oversized_tensor large;
-    if (cs_oversized_tensor_find(descriptor, &large))
-        return describe_oversized(&large, tensor, dims_p);
     if (CS_REAL(cudnnGetTensorNdDescriptor, descriptor, CUDNN_DIM_MAX, &type, dims_p, extent,
                 stride) != CUDNN_STATUS_SUCCESS)
         return CS_REASON_UNSEEN;

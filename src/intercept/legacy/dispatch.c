@@ -6,7 +6,6 @@
 #include "cudnn/run/launcher.h"
 #include "intercept/graph/describe_graph.h"
 #include "intercept/legacy/describe_legacy.h"
-#include "intercept/legacy/oversized_tensor.h"
 #include "intercept/legacy/plan_cache.h"
 #include "intercept/legacy/query_filter.h"
 #include <stdlib.h>
@@ -36,31 +35,6 @@ static struct cs_verdict judge_call(struct cs *cs, const struct cs_legacy_call *
     verdict = cs_flow_prepare(cs, &request, &vendor);
     if (verdict.rewrite) /* tiles run on the backend's engines, the untiled call on an algorithm */
         verdict.rewrite->keeps_bits = false;
-    cs_engine_choice_fini(&choice);
-    return verdict;
-}
-
-/* Decides on a call with a tensor that the legacy API cannot describe. *required_p becomes the
- * workspace of the chosen engine's plan. Such a call cannot be passed on unchanged. */
-static struct cs_verdict judge_oversized(struct cs *cs, const struct cs_legacy_call *call,
-                                         const struct cs_problem *problem, int64_t limit,
-                                         int64_t *required_p)
-{
-    struct cs_engine_choice choice;
-    void *execution_plan;
-    cs_engine_choice_init(&choice, problem, tensor_uid, call->handle, cs_handle_id(call->handle));
-    /* Engine 0 if no engine is chosen. */
-    (void)cs_engine_choice_pick(&choice, cs_legacy_call_forbidden(call, problem->compute));
-    struct cs_vendor vendor = cs_execution_plan_vendor(&choice);
-    *required_p = 0;
-    if (vendor.build(vendor.ctx, problem, CS_SAME_KNOBS, &execution_plan, required_p) == CS_OK)
-        vendor.destroy(execution_plan);
-    struct cs_request request = {.problem = *problem,
-                                 .engine = choice.engine,
-                                 .required = *required_p,
-                                 .limit = limit,
-                                 .scope = cs_engine_choice_scope(&choice)};
-    struct cs_verdict verdict = cs_flow_runs_ours(cs, &request, &vendor);
     cs_engine_choice_fini(&choice);
     return verdict;
 }
@@ -96,11 +70,10 @@ static struct cs_plan_cache_entry *entry_of(struct cs *cs, const struct cs_legac
                                             int64_t limit)
 {
     struct cs_key key;
-    bool large = cs_oversized_tensor_in(call);
     key_of(call, problem, limit, &key);
     struct cs_plan_cache_entry *entry = cs_plan_cache_find(&key);
     if (entry || cs_describe_check(problem) != CS_REASON_NONE ||
-        (!large && required < 0 && !required_of(call, &required)))
+        (required < 0 && !required_of(call, &required)))
         return entry;
     entry = cs_plan_cache_new(&key);
     if (!entry)
@@ -108,8 +81,7 @@ static struct cs_plan_cache_entry *entry_of(struct cs *cs, const struct cs_legac
     entry->handle = call->handle;
     entry->captured = false;
     entry->required = required;
-    entry->verdict = large ? judge_oversized(cs, call, problem, limit, &entry->required)
-                           : judge_call(cs, call, problem, required, limit);
+    entry->verdict = judge_call(cs, call, problem, required, limit);
     cs_plan_cache_insert(entry);
     return entry;
 }
@@ -153,42 +125,6 @@ void cs_legacy_report_results(struct cs *cs, const struct cs_legacy_call *call,
     }
 }
 
-bool cs_legacy_report_oversized(struct cs *cs, struct cs_legacy_call *call, size_t *bytes_p)
-{
-    struct cs_problem problem;
-    struct cs_addresses none;
-    call->math = cs_legacy_call_math(call->conv);
-    if (cs_describe_legacy(call, &problem, &none) != CS_REASON_NONE)
-        return false;
-    const struct cs_plan_cache_entry *entry = entry_of(cs, call, &problem, -1, 0);
-    if (!entry || !entry->verdict.rewrite)
-        return false;
-    *bytes_p = (size_t)entry->verdict.reported;
-    return true;
-}
-
-bool cs_legacy_answer_oversized(struct cs *cs, const struct cs_legacy_call *call,
-                                const struct cs_legacy_results *results)
-{
-    struct cs_legacy_call chosen = *call;
-    size_t bytes;
-    /* This number is the same algorithm in all directions: implicit precomputed GEMM, and algorithm
-     * 1 of the gradients. */
-    chosen.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-    if (!results->result || !results->returned || results->requested < 1 ||
-        !cs_legacy_report_oversized(cs, &chosen, &bytes))
-        return false;
-    *results->returned = 1;
-    results->result[0] =
-        (cs_legacy_result){.algo = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
-                           .status = CUDNN_STATUS_SUCCESS,
-                           .time = -1, /* not measured */
-                           .memory = bytes,
-                           .determinism = CUDNN_DETERMINISTIC,
-                           .mathType = chosen.math};
-    return true;
-}
-
 /* A described call and its rewriting. */
 struct match {
     struct cs_problem problem;
@@ -212,9 +148,7 @@ static struct cs_plan_cache_entry *fitting_entry(struct cs *cs, const struct cs_
     if (!entry || provided >= entry->required)
         return entry;
     const struct cs_rewrite *rewrite = entry->verdict.rewrite;
-    bool lends = cs_flow_lends_scratch(cs, provided) &&
-                 (!cs_oversized_tensor_in(call) || !rewrite || rewrite->plan.tiles > 0);
-    if (rewrite && (provided >= entry->verdict.reported || lends))
+    if (rewrite && (provided >= entry->verdict.reported || cs_flow_lends_scratch(cs, provided)))
         return entry;
     return entry_of(cs, call, problem, entry->required, provided > 0 ? provided : 1);
 }
@@ -313,8 +247,6 @@ static int run_tiled(struct cs *cs, const struct cs_legacy_call *call, const str
         match->entry->captured = true;
     if (!counted)
         return cs_flow_try(cs, &match->entry->verdict, &gpu, &made).vendor;
-    if (cs_oversized_tensor_in(call))
-        return cs_flow_run(cs, &match->entry->verdict, &gpu, &made);
     struct way way = {call, match, &launcher};
     const struct cs_way_maker maker = {.ctx = &way,
                                        .run_untiled = run_untiled,
@@ -334,11 +266,7 @@ static bool provided_all(const struct cs_legacy_call *call, const struct cs_plan
 
 bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call)
 {
-    /* Some options describe every call. A tensor of 2^31 elements may be refused although it
-     * requires no workspace. */
-    if (cs_describes_all(cs) || cs_oversized_tensor_in(call))
-        return false;
-    return cs->limits.huge > 0 ? cs_query_filter_empty() : !cs_query_filter_has(call);
+    return !cs_describes_all(cs) && !cs_query_filter_has(call);
 }
 
 bool cs_legacy_settle(struct cs *cs, int status)
@@ -367,8 +295,7 @@ static const struct cs_plan_cache_entry *query_of(struct cs *cs, const struct cs
     struct cs_legacy_call query = *call;
     query.fusion = NULL;
     query.execution = (struct cs_legacy_execution){.alpha = NULL};
-    if (cs_oversized_tensor_in(&query) ||
-        cs_describe_legacy(&query, &problem, &none) != CS_REASON_NONE)
+    if (cs_describe_legacy(&query, &problem, &none) != CS_REASON_NONE)
         return NULL;
     const struct cs_plan_cache_entry *entry = entry_of(cs, &query, &problem, -1, 0);
     return entry && entry->verdict.rewrite ? entry : NULL;
@@ -404,8 +331,7 @@ bool cs_legacy_run(struct cs *cs, struct cs_legacy_call *call, int *status_p)
     call->math = cs_legacy_call_math(call->conv);
     match_plan(cs, call, &found);
     const struct cs_plan_cache_entry *entry = found.entry;
-    if (entry && entry->verdict.rewrite &&
-        (cs_oversized_tensor_in(call) || !provided_all(call, entry))) {
+    if (entry && entry->verdict.rewrite && !provided_all(call, entry)) {
         *status_p = run_tiled(cs, call, &found, true);
         cs_flow_watch(cs, &entry->verdict, CS_REASON_NONE, &found.problem, &found.addresses);
         return true;

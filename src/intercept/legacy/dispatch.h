@@ -15,13 +15,6 @@ size_t cs_legacy_report_as(struct cs *cs, const struct cs_legacy_call *call, siz
 void cs_legacy_report_results(struct cs *cs, const struct cs_legacy_call *call,
                               const struct cs_legacy_results *results);
 
-/* Answer queries about a call with a tensor whose extents are recorded (oversized_tensor.h),
- * because cuDNN cannot. The first returns the workspace to report. The second fills in the one
- * result of an algorithm query. False if such a call could not run. */
-bool cs_legacy_report_oversized(struct cs *cs, struct cs_legacy_call *call, size_t *bytes_p);
-bool cs_legacy_answer_oversized(struct cs *cs, const struct cs_legacy_call *call,
-                                const struct cs_legacy_results *results);
-
 /* True if an execution can be run by cuDNN without being described. The caller then passes cuDNN's
  * status to cs_legacy_settle. */
 bool cs_legacy_unfiltered(const struct cs *cs, const struct cs_legacy_call *call);

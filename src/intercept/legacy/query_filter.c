@@ -65,14 +65,6 @@ void cs_query_filter_add(const struct cs_legacy_call *call)
                              memory_order_release);
 }
 
-bool cs_query_filter_empty(void)
-{
-    for (int i = 0; i < CS_DIRECTIONS; i++)
-        if (atomic_load_explicit(&algorithms[i], memory_order_relaxed) != 0)
-            return false;
-    return true;
-}
-
 bool cs_query_filter_has(const struct cs_legacy_call *call)
 {
     uint64_t hash;

@@ -11,9 +11,6 @@
 /* Adds the direction, algorithm and x of a query. */
 void cs_query_filter_add(const struct cs_legacy_call *call);
 
-/* True until the first call of cs_query_filter_add. */
-bool cs_query_filter_empty(void);
-
 /* True if a call may have been added. Compares the contents of descriptors, not their addresses.
  * Takes one load if the algorithm was never added, else one more getter of cuDNN. */
 bool cs_query_filter_has(const struct cs_legacy_call *call);

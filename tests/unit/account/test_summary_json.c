@@ -190,7 +190,7 @@ static struct cs_account *rich(void)
 
 static void every_relaxation_has_a_name(void)
 {
-    static const char *const names[CS_RELAXATIONS] = {"knobs", "defaults", "alike", "own"};
+    static const char *const names[CS_RELAXATIONS] = {"knobs", "defaults", "alike"};
     for (int relaxation = 0; relaxation < CS_RELAXATIONS; relaxation++) {
         struct cs_account *account = calloc(1, sizeof *account);
         cs_account_init(account);

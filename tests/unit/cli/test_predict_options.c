@@ -32,7 +32,6 @@ static const struct {
     {"--workspace", "5MiB", BYTES, AT(config.workspace), 5 << 20},
     {"--price", "7", BYTES, AT(config.price), 7000},
     {"--max-slowdown", "1.5", BYTES, AT(config.max_slowdown), 1500},
-    {"--huge", "77", BYTES, AT(config.huge), 77},
 };
 
 /* Reads a command line. The expected value is read by the same function. */

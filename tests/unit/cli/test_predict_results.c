@@ -1,5 +1,5 @@
-/* The results of `convshim predict`: sums of a model, and advice, from
- * predictions that are the test's own. */
+/* The results of `convshim predict`: sums of a model, from predictions that are the
+ * test's own. */
 #include "cli/predict/predict.h"
 #include "golden.h"
 #include "policies.h"
@@ -98,22 +98,6 @@ static void expect(const char *title, const char *phrase, bool there)
     free(text);
 }
 
-/* Advice is about tensors of 2^31 elements. */
-static void advice(void)
-{
-    begin();
-    add_unanswered("m", "none");
-    expect("no engine", "nan", false);
-    begin();
-    expect("no layer", "nan", false);
-    for (int64_t engine = 0; engine < 2; engine++) {
-        begin();
-        add("", "huge")->offer.engine.index = engine;
-        prediction[0].bytes[CS_Y] = INT64_C(1) << 32;
-        expect("engine 0 is slow", "--huge 2147483648", engine == 0);
-    }
-}
-
 /* --- sums for each model --- */
 
 static void sums_by_model(void)
@@ -187,7 +171,6 @@ static void memory_that_runs_short(void)
 int main(void)
 {
     heap_watch();
-    TEST(advice);
     TEST(sums_by_model);
     TEST(times_of_a_model_count_each_call);
     TEST(every_format);

@@ -77,7 +77,6 @@ static void workspace_and_own_scratch(void)
                                    .tiles = 3,
                                    .price = 55,
                                    .lanes = 2,
-                                   .huge = 99,
                                    .staged = 1};
         struct cs_limits limits = cs_limits_of(&config, &none);
         CHECK_INT(limits.workspace, rows[i].want);
@@ -88,7 +87,6 @@ static void workspace_and_own_scratch(void)
         CHECK_INT(limits.tiles, 3);
         CHECK_INT(limits.price, 55);
         CHECK_INT(limits.lanes, 2);
-        CHECK_INT(limits.huge, 99);
         CHECK_INT(limits.staging, 1);
         CHECK(!limits.provided && limits.free == 0);
         config.lanes = CS_CONFIG_AUTO;

@@ -228,79 +228,6 @@ static void unreadable_engine_is_not_equivalent(void)
     }
 }
 
-/* Whether an engine may replace the plain one on a tile. */
-static const struct stand_in {
-    enum cs_dtype dtype;
-    unsigned own_numerical, own_behaviour;
-    struct offer offer;
-    bool taken;
-} stand_ins[] = {
-    {CS_F16, 0, 0, {.engine.index = 1}, true},
-    {CS_F16, 0, 0, {.engine.index = 0}, false},
-    {CS_F16, 0, 0, {.engine.index = 1, .numerical = NUMERICAL(TENSOR_CORE)}, true},
-    {CS_BF16, 0, 0, {.engine.index = 1, .numerical = NUMERICAL(TENSOR_CORE)}, true},
-    {CS_F32, 0, 0, {.engine.index = 1, .numerical = NUMERICAL(TENSOR_CORE)}, false},
-    {CS_F32,
-     NUMERICAL(TENSOR_CORE),
-     0,
-     {.engine.index = 1, .numerical = NUMERICAL(TENSOR_CORE)},
-     true},
-    {CS_F16, 0, 0, {.engine.index = 1, .numerical = NUMERICAL(NONDETERMINISTIC)}, false},
-    {CS_F16,
-     NUMERICAL(FFT),
-     0,
-     {.engine.index = 1, .numerical = NUMERICAL(FFT) | NUMERICAL(WINOGRAD)},
-     false},
-    {CS_F16, NUMERICAL(FFT) | NUMERICAL(WINOGRAD), 0, {.engine.index = 1}, true},
-    {CS_F16, 0, 0, {.engine.index = 1, .behaviour = BEHAVIOUR(RUNTIME_COMPILATION)}, false},
-    {CS_F16, 0, 0, {.engine.index = 1, .behaviour = 1u << NATIVE}, true},
-    {CS_F16, 0, 1u << NATIVE, {.engine.index = 1}, false},
-    {CS_F16, 0, 1u << NATIVE, {.engine.index = 1, .behaviour = 1u << NATIVE}, true},
-    {CS_F16, 0, BEHAVIOUR(RUNTIME_COMPILATION), {.engine.index = 1}, true},
-    {CS_F16, 0, 0, {.engine.index = 1, .plan = CUDNN_STATUS_NOT_SUPPORTED, .workspace = 3}, false}};
-
-/* The engine is offered first, then two that anybody may take. */
-static void stands_in_or_not(const struct stand_in *stand_in)
-{
-    start();
-    choice.engine.index = 0;
-    choice.problem.tensor[CS_X].dtype = stand_in->dtype;
-    choice.notes = (struct cs_engine_notes){stand_in->own_numerical, stand_in->own_behaviour};
-    cudnn.own = alike(99, 9); /* properties of an engine that was not offered */
-    offer(0, stand_in->offer);
-    if (stand_in->taken) {
-        CHECK_INT(build(CS_TILE_HEURISTICS), CS_OK);
-        CHECK_INT(cudnn.asked_mode, CUDNN_HEUR_MODE_A);
-        CHECK_INT(cudnn.asked_capacity, 12);
-        check_made(1, 0, stand_in->offer.workspace);
-    } else {
-        check_none(build(CS_TILE_HEURISTICS), CS_REFUSED);
-    }
-    offer(0, (struct offer){.engine.index = 7, .workspace = 9});
-    offer(0, (struct offer){.engine.index = 8});
-    choice.notes.behaviour = 0;
-    CHECK_INT(build(CS_TILE_HEURISTICS), CS_OK);
-    if (!stand_in->taken && stand_in->own_behaviour == 0)
-        check_made(7, 0, 9);
-    else
-        plans.destroy(made);
-}
-
-static void equivalents_replace_the_plain_engine(void)
-{
-    for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++)
-        stands_in_or_not(&stand_ins[i]);
-    /* Only if the application has the plain one, or if its engine is unknown. */
-    for (int i = 0; i < 2; i++) {
-        start();
-        offer(0, (struct offer){.engine.index = 1});
-        choice.engine.index = i == 0;
-        choice.known = i == 0;
-        check_none(build(CS_TILE_HEURISTICS), CS_REFUSED);
-        CHECK_INT(cudnn.calls, 0);
-    }
-}
-
 static enum cs_status fall_back(int64_t limit)
 {
     return plans.fallback(plans.ctx, limit, &made, &workspace);
@@ -427,13 +354,12 @@ static void limits_hold_for_offered_engines(void)
 {
     static const struct cs_engine_settings limits[] = {
         {20, 0, false}, {0, 4096, false}, {0, 0, true}};
-    static const enum cs_relaxation ways[] = {CS_SAME_KNOBS, CS_SIMILAR_ENGINE, CS_TILE_HEURISTICS};
+    static const enum cs_relaxation ways[] = {CS_SAME_KNOBS, CS_SIMILAR_ENGINE};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         for (size_t way = 0; way <= sizeof ways / sizeof *ways; way++) {
             bool falls_back = way == sizeof ways / sizeof *ways;
             start();
             choice.target.settings = limits[i];
-            choice.engine.index = way >= 2 ? 0 : INDEX;
             cudnn.judge = refuse_the_first;
             struct offer offered = alike(5, 70);
             offered.engine.knobs = 1;
@@ -667,7 +593,6 @@ int main(void)
     TEST(a_moment_without_memory_is_no_refusal);
     TEST(smallest_equivalent_is_chosen);
     TEST(unreadable_engine_is_not_equivalent);
-    TEST(equivalents_replace_the_plain_engine);
     TEST(a_fallback_plan_is_the_plain_engine_s);
     TEST(fused_graph_may_fall_back_to_other_engines);
     TEST(one_of_many_is_finalized_later);

@@ -98,20 +98,6 @@ static void engines_by_their_notes(void)
                arithmetic_by(&few, (struct cs_engine_traits){.tensor_cores = true}) / 4);
 }
 
-/* Option huge: tiles that choose their engines may use tensor cores although the untiled call has
- * none. */
-static void tiles_of_huge_choose_faster_engines(void)
-{
-    const struct cs_problem problem = same(1, 512, 1, 2048, 2048, 512);
-    struct cs_profile profile = h200;
-    profile.engine = (struct cs_engine_traits){.known = true, .tensor_cores = false};
-    struct cs_tiling tiling = tiles_of(CS_AXIS_H, 64, 1);
-    tiling.relaxation = CS_TILE_HEURISTICS;
-    double untiled = predicted(planned(&problem, &untiled_plan, 0), &profile).seconds;
-    double tiled = predicted(planned(&problem, &tiling, 1), &profile).seconds;
-    CHECK(tiled < untiled / 4 && tiled > untiled / 16);
-}
-
 /* The convolution of which the notes are full: 516.5 MiB of workspace. */
 static void known_convolution(void)
 {
@@ -484,7 +470,6 @@ int main(void)
 {
     TEST(known_convolution);
     TEST(engines_by_their_notes);
-    TEST(tiles_of_huge_choose_faster_engines);
     TEST(a_workspace_is_filled_several_times);
     TEST(unconverted_layout_runs_one_kernel);
     TEST(few_channels_are_padded);

@@ -47,8 +47,8 @@ static const struct cs_tiling tiling[] = {
     {.axis = {CS_AXIS_N, CS_AXIS_H}, .step = {1, 64}, .staged = true},
     {.axis = {CS_AXIS_K}, .step = {24, 1}, .relaxation = CS_DEFAULT_KNOBS, .lanes = 8},
     {.axis = {CS_AXIS_W}, .step = {999, 1}, .relaxation = CS_SIMILAR_ENGINE, .lanes = 3},
-    {.axis = {CS_AXIS_D}, .step = {3, 1}, .relaxation = CS_TILE_HEURISTICS},
-    {.axis = {CS_AXIS_C}, .step = {64, 1}, .relaxation = CS_TILE_HEURISTICS},
+    {.axis = {CS_AXIS_D}, .step = {3, 1}},
+    {.axis = {CS_AXIS_C}, .step = {64, 1}},
 };
 
 enum {

@@ -50,28 +50,18 @@ static uintptr_t record(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uint
     ENTRY(cudnnConvolutionForward, 13)                                                             \
     ENTRY(cudnnCreate, 1)                                                                          \
     ENTRY(cudnnDestroy, 1)                                                                         \
-    ENTRY(cudnnDestroyTensorDescriptor, 1)                                                         \
     ENTRY(cudnnFindConvolutionBackwardDataAlgorithm, 8)                                            \
     ENTRY(cudnnFindConvolutionBackwardDataAlgorithmEx, 13)                                         \
     ENTRY(cudnnFindConvolutionBackwardFilterAlgorithm, 8)                                          \
     ENTRY(cudnnFindConvolutionBackwardFilterAlgorithmEx, 13)                                       \
     ENTRY(cudnnFindConvolutionForwardAlgorithm, 8)                                                 \
     ENTRY(cudnnFindConvolutionForwardAlgorithmEx, 13)                                              \
-    ENTRY(cudnnGetConvolution2dForwardOutputDim, 7)                                                \
     ENTRY(cudnnGetConvolutionBackwardDataAlgorithm_v7, 8)                                          \
     ENTRY(cudnnGetConvolutionBackwardDataWorkspaceSize, 7)                                         \
     ENTRY(cudnnGetConvolutionBackwardFilterAlgorithm_v7, 8)                                        \
     ENTRY(cudnnGetConvolutionBackwardFilterWorkspaceSize, 7)                                       \
     ENTRY(cudnnGetConvolutionForwardAlgorithm_v7, 8)                                               \
-    ENTRY(cudnnGetConvolutionForwardWorkspaceSize, 7)                                              \
-    ENTRY(cudnnGetConvolutionNdForwardOutputDim, 5)                                                \
-    ENTRY(cudnnGetTensor4dDescriptor, 10)                                                          \
-    ENTRY(cudnnGetTensorNdDescriptor, 6)                                                           \
-    ENTRY(cudnnGetTensorSizeInBytes, 2)                                                            \
-    ENTRY(cudnnSetTensor4dDescriptor, 7)                                                           \
-    ENTRY(cudnnSetTensor4dDescriptorEx, 10)                                                        \
-    ENTRY(cudnnSetTensorNdDescriptor, 5)                                                           \
-    ENTRY(cudnnSetTensorNdDescriptorEx, 5)
+    ENTRY(cudnnGetConvolutionForwardWorkspaceSize, 7)
 
 static const struct {
     const char *name;
