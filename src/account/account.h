@@ -247,4 +247,14 @@ const struct cs_summary_gpu *cs_summary_main_gpu(const struct cs_summary_head *h
 int cs_summary_text(const struct cs_account *account, const struct cs_summary_head *head,
                     char *text, size_t size);
 
+enum {
+    CS_ADVICE_TEXT = 256 /* bytes that hold every advice */
+};
+
+/* Writes the line of advice at the end of the summary, like snprintf: the most important
+ * improvement that the user can make. Objects that bypass the library are first, then the reason
+ * why nothing was tiled, then the costs of tiles. */
+int cs_advice_text(const struct cs_account *account, const struct cs_summary_head *head, char *text,
+                   size_t size);
+
 #endif

@@ -1,5 +1,5 @@
-/* Chooses the one line of advice at the end of a summary, most important first, and writes it. */
-#include "account/advice.h"
+/* Chooses the line of advice at the end of a summary, most important first, and writes it. */
+#include "account/account.h"
 
 #include "base/log.h"
 #include <stdio.h>
@@ -67,110 +67,83 @@ static enum cs_reason main_reason(const struct cs_account *account)
     return (enum cs_reason)most;
 }
 
-static struct cs_advice advice_if_small(const struct cs_account *account)
+/* Writes the advice for a run whose convolutions are all within the threshold. */
+static int put_small(const struct cs_account *account, char *text, size_t size)
 {
-    if (account->required_max > 0)
-        return (struct cs_advice){.kind = CS_ADVICE_LARGEST_WITHIN, .bytes = account->required_max};
-    if (account->folds == 0 && all_channels_last(account))
-        return (struct cs_advice){.kind = CS_ADVICE_CHANNELS_LAST};
-    return (struct cs_advice){.kind = CS_ADVICE_WITHIN};
-}
-
-/* Explains why nothing was tiled, first by reasons that the user can change. */
-static struct cs_advice advice_if_untiled(const struct cs_account *account,
-                                          const struct cs_summary_head *head)
-{
-    enum cs_reason reason = main_reason(account);
-    if (account->passed[CS_REASON_REPORT_ONLY] > 0)
-        return (struct cs_advice){.kind = CS_ADVICE_REPORT_ONLY};
-    if (account->passed[CS_REASON_NO_TILING] > 0 && head->workspace >= 0)
-        return (struct cs_advice){.kind = CS_ADVICE_NO_TILING, .bytes = head->workspace};
-    if (account->passed[CS_REASON_SLOW] > 0)
-        return (struct cs_advice){.kind = CS_ADVICE_SLOW};
-    if (account->passed[CS_REASON_PROVIDED] > 0)
-        return (struct cs_advice){.kind = CS_ADVICE_PROVIDED};
-    if (reason == CS_REASON_SMALL)
-        return advice_if_small(account);
-    return (struct cs_advice){.kind = CS_ADVICE_REASON, .reason = reason};
-}
-
-struct cs_advice cs_advice_of(const struct cs_account *account, const struct cs_summary_head *head)
-{
-    if (*head->bypass)
-        return (struct cs_advice){.kind = CS_ADVICE_BYPASSED};
-    if (account->tiled_calls + account->fallbacks + account->failed == 0)
-        return advice_if_untiled(account, head);
-    if (account->launches > account->tiled_calls && account->required_max > 0 &&
-        account->reported_max >= account->required_max)
-        return (struct cs_advice){.kind = CS_ADVICE_NO_GAIN, .bytes = account->reported_max};
-    const int64_t tiles = most_tiles(account);
-    /* Workspace grows about as the tile does. */
-    if (tiles >= MANY && head->workspace >= 0 && head->workspace < INT64_MAX / 4)
-        return (struct cs_advice){
-            .kind = CS_ADVICE_MANY_TILES, .bytes = head->workspace * 4, .tiles = tiles};
-    const int64_t conversion = largest_conversion(account);
-    if (conversion >= LARGE)
-        return (struct cs_advice){.kind = CS_ADVICE_CONVERSION, .bytes = conversion};
-    return (struct cs_advice){.kind = CS_ADVICE_VERIFY};
-}
-
-int cs_advice_text(const struct cs_advice *advice, const char *policy, char *text, size_t size)
-{
+    static const char within[] =
+        "Nothing was tiled, because no convolution requires more than the threshold.";
     char bytes[CS_SIZE_TEXT];
-    cs_log_size_text(bytes, advice->bytes);
-    switch (advice->kind) {
-    case CS_ADVICE_BYPASSED:
-        return snprintf(text, size,
-                        "Some calls bypass convshim. To find out why: convshim doctor -- COMMAND");
-    case CS_ADVICE_REPORT_ONLY:
-        return snprintf(text, size, "Policy %s only reports. To tile: --policy fit", policy);
-    case CS_ADVICE_NO_TILING:
-        return snprintf(text, size,
-                        "Nothing was tiled, because no tiling fits %s. Try a larger --workspace.",
-                        bytes);
-    case CS_ADVICE_SLOW:
-        return snprintf(text, size,
-                        "Nothing was tiled because it is predicted to be too slow. To tile anyway: "
-                        "--workspace 64MiB --max-slowdown off, or a higher --price.");
-    case CS_ADVICE_PROVIDED:
-        return snprintf(text, size,
-                        "Nothing was tiled, because the program allocates its own workspaces.");
-    case CS_ADVICE_LARGEST_WITHIN:
-        return snprintf(
-            text, size,
-            "Nothing was tiled, because no convolution requires more than the threshold. "
-            "The largest requires %s.",
-            bytes);
-    case CS_ADVICE_CHANNELS_LAST:
+    if (account->required_max > 0)
+        return snprintf(text, size, "%s The largest requires %s.", within,
+                        cs_log_size_text(bytes, account->required_max));
+    if (account->folds == 0 && all_channels_last(account))
         return snprintf(
             text, size,
             "Nothing was tiled, because cuDNN requires no workspace for channels-last tensors.");
-    case CS_ADVICE_WITHIN:
-        return snprintf(
-            text, size,
-            "Nothing was tiled, because no convolution requires more than the threshold.");
-    case CS_ADVICE_REASON:
-        return snprintf(text, size, "Nothing was tiled. Main reason: %s.",
-                        cs_account_reason_text(advice->reason));
-    case CS_ADVICE_NO_GAIN:
+    return snprintf(text, size, "%s", within);
+}
+
+/* Explains why nothing was tiled, first by reasons that the user can change. */
+static int put_untiled(const struct cs_account *account, const struct cs_summary_head *head,
+                       char *text, size_t size)
+{
+    char bytes[CS_SIZE_TEXT];
+    const enum cs_reason reason = main_reason(account);
+    if (account->passed[CS_REASON_REPORT_ONLY] > 0)
+        return snprintf(text, size, "Policy %s only reports. To tile: --policy fit", head->policy);
+    if (account->passed[CS_REASON_NO_TILING] > 0 && head->workspace >= 0)
+        return snprintf(text, size,
+                        "Nothing was tiled, because no tiling fits %s. Try a larger --workspace.",
+                        cs_log_size_text(bytes, head->workspace));
+    if (account->passed[CS_REASON_SLOW] > 0)
+        return snprintf(text, size,
+                        "Nothing was tiled because it is predicted to be too slow. To tile anyway: "
+                        "--workspace 64MiB --max-slowdown off, or a higher --price.");
+    if (account->passed[CS_REASON_PROVIDED] > 0)
+        return snprintf(text, size,
+                        "Nothing was tiled, because the program allocates its own workspaces.");
+    if (reason == CS_REASON_SMALL)
+        return put_small(account, text, size);
+    return snprintf(text, size, "Nothing was tiled. Main reason: %s.",
+                    cs_account_reason_text(reason));
+}
+
+/* Writes the advice for a run with tiles. */
+static int put_tiled(const struct cs_account *account, const struct cs_summary_head *head,
+                     char *text, size_t size)
+{
+    const int64_t tiles = most_tiles(account), conversion = largest_conversion(account);
+    char bytes[CS_SIZE_TEXT];
+    if (account->launches > account->tiled_calls && account->required_max > 0 &&
+        account->reported_max >= account->required_max)
         return snprintf(text, size,
                         "The added launches do not lower the largest workspace, %s. Its row shows "
                         "the reason, and the option that changes it.",
-                        bytes);
-    case CS_ADVICE_MANY_TILES:
+                        cs_log_size_text(bytes, account->reported_max));
+    /* Workspace grows about as the tile does. */
+    if (tiles >= MANY && head->workspace >= 0 && head->workspace < INT64_MAX / 4)
         return snprintf(text, size,
                         "One call runs as %lld tiles, which takes time. With workspace = %s it "
                         "would run as about %lld.",
-                        (long long)advice->tiles, bytes, (long long)(advice->tiles + 3) / 4);
-    case CS_ADVICE_CONVERSION:
+                        (long long)tiles, cs_log_size_text(bytes, head->workspace * 4),
+                        (long long)(tiles + 3) / 4);
+    if (conversion >= LARGE)
         return snprintf(text, size,
                         "cuDNN uses up to %s to convert tensors to channels last. In PyTorch, "
                         "compare with memory_format=torch.channels_last.",
-                        bytes);
-    case CS_ADVICE_VERIFY:
-        break;
-    }
+                        cs_log_size_text(bytes, conversion));
     return snprintf(
         text, size,
         "To compare results and times with and without tiles on this GPU: convshim verify");
+}
+
+int cs_advice_text(const struct cs_account *account, const struct cs_summary_head *head, char *text,
+                   size_t size)
+{
+    if (*head->bypass)
+        return snprintf(text, size,
+                        "Some calls bypass convshim. To find out why: convshim doctor -- COMMAND");
+    if (account->tiled_calls + account->fallbacks + account->failed == 0)
+        return put_untiled(account, head, text, size);
+    return put_tiled(account, head, text, size);
 }

@@ -2,7 +2,6 @@
  * base/json.h. */
 #include "account/summary_json.h"
 
-#include "account/advice.h"
 #include "account/outcome.h"
 #include "base/checked.h"
 #include <stdio.h>
@@ -439,8 +438,7 @@ static void put_advice(struct cs_json *json, const struct cs_account *account,
                        const struct cs_summary_head *head)
 {
     char text[CS_ADVICE_TEXT];
-    const struct cs_advice advice = cs_advice_of(account, head);
-    (void)cs_advice_text(&advice, head->policy, text, sizeof text);
+    (void)cs_advice_text(account, head, text, sizeof text);
     cs_json_line(json, 1);
     cs_json_string(json, "advice", text);
 }

@@ -3,7 +3,6 @@
  * advice. */
 #include "account/account.h"
 
-#include "account/advice.h"
 #include "account/outcome.h"
 #include "base/text.h"
 #include <stdarg.h>
@@ -484,8 +483,7 @@ static void append_advice(struct cs_text *text, const struct cs_account *account
                           const struct cs_summary_head *head)
 {
     char advice[CS_ADVICE_TEXT];
-    const struct cs_advice given = cs_advice_of(account, head);
-    (void)cs_advice_text(&given, head->policy, advice, sizeof advice);
+    (void)cs_advice_text(account, head, advice, sizeof advice);
     append_format(text, "%-*s%s", LABEL, "advice", advice);
 }
 

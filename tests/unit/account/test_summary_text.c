@@ -1,7 +1,6 @@
 /* The summary of a run. All its texts are in tests/golden/summary.txt, and no other test repeats
  * them. */
 #include "account/account.h"
-#include "account/advice.h"
 #include "base/text.h"
 #include "golden_file.h"
 
@@ -207,29 +206,11 @@ static void keep_lines(void)
     free(account);
 }
 
-static void keep_advice(void)
-{
-    cs_text_put(&golden, "--- advice\n");
-    for (int kind = 0; kind <= CS_ADVICE_VERIFY; kind++) {
-        char line[CS_ADVICE_TEXT], cut[12];
-        const struct cs_advice advice = {.kind = (enum cs_advice_kind)kind,
-                                         .bytes = 64 * mib,
-                                         .tiles = 33,
-                                         .reason = CS_REASON_VENDOR};
-        int length = cs_advice_text(&advice, "off", line, sizeof line);
-        CHECK_INT(length, strlen(line));
-        CHECK_INT(cs_advice_text(&advice, "off", cut, sizeof cut), length);
-        CHECK(strncmp(line, cut, sizeof cut - 1) == 0 && strlen(cut) == sizeof cut - 1);
-        cs_text_put(&golden, "%s\n", line);
-    }
-}
-
 static void the_texts_of_summaries(void)
 {
     keep_programs();
     keep_levels();
     keep_lines();
-    keep_advice();
     golden_file(".", "summary.txt", kept);
 }
 
