@@ -46,14 +46,10 @@ static void put_automatic(int64_t value, void (*put)(int64_t value, FILE *out), 
         put(value, out);
 }
 
-/* The functions that write a value of each type: put_rule_TYPE in the form of a rule, and below
- * put_subject_TYPE in that of a convolution. */
+/* The functions that write a value of each type in the form of a rule: put_rule_TYPE. */
 #define RULE_VALUE(type)                                                                           \
     static void put_rule_##type(__attribute__((unused)) enum cs_rule_key key,                      \
                                 const cs_rule_##type *value, FILE *out)
-#define SUBJECT_VALUE(type)                                                                        \
-    static void put_subject_##type(__attribute__((unused)) enum cs_rule_key key,                   \
-                                   const cs_subject_##type *value, FILE *out)
 
 RULE_VALUE(WORDS)
 {
@@ -117,35 +113,6 @@ RULE_VALUE(POLICY)
     fputs(value->text, out);
 }
 
-SUBJECT_VALUE(WORDS)
-{
-    put_word(key, *value, out);
-}
-
-SUBJECT_VALUE(RANGE)
-{
-    if (*value < 0)
-        fputs("unknown", out);
-    else
-        put_number(*value, out);
-}
-
-SUBJECT_VALUE(BYTES)
-{
-    put_bytes(*value, out);
-}
-
-SUBJECT_VALUE(KERNEL)
-{
-    for (int i = 0; i < CS_SPATIAL; i++)
-        fprintf(out, "%s%" PRId64, i > 0 ? "x" : "", value->extent[i]);
-}
-
-SUBJECT_VALUE(GLOB)
-{
-    fputs(*value, out);
-}
-
 static void put_rule_value(const struct cs_rule *rule, enum cs_rule_key key, FILE *out)
 {
     switch (key) {
@@ -155,21 +122,6 @@ static void put_rule_value(const struct cs_rule *rule, enum cs_rule_key key, FIL
         break;
 #include "convshim/rules.def"
 #undef CS_RULE
-    case CS_RULE_KEYS:
-        break;
-    }
-}
-
-/* Writes the convolution's value of a key that matches. Keys that set something have none. */
-static void put_subject_value(const struct cs_subject *subject, enum cs_rule_key key, FILE *out)
-{
-    switch (key) {
-#define CS_RULE_WHEN(name, type, allowed, help)                                                    \
-    case CS_RULE_##name:                                                                           \
-        put_subject_##type(key, &subject->name, out);                                              \
-        break;
-#define CS_RULE_SET(name, type, allowed, help) case CS_RULE_##name:
-#include "convshim/rules.def"
     case CS_RULE_KEYS:
         break;
     }
@@ -199,9 +151,7 @@ void cs_explain_rules(const struct cs_rules *rules, const struct cs_subject *sub
             put_match(rule, out);
             return;
         }
-        fprintf(out, "rule %s: %s is ", rule->name, cs_rule_key_name(key));
-        put_subject_value(subject, key, out);
-        fputs(", the rule requires ", out);
+        fprintf(out, "rule %s: does not match: %s = ", rule->name, cs_rule_key_name(key));
         put_rule_value(rule, key, out);
         fputc('\n', out);
     }

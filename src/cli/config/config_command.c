@@ -2,11 +2,9 @@
  * convolution. */
 #include "cli/layers/config_advice.h"
 
-#include "base/log.h"
 #include "cli/common/cli.h"
 #include "cli/common/rule_text.h"
 #include "cli/common/table.h"
-#include "cli/config/estimate.h"
 #include "cli/layers/layers.h"
 #include "config/option.h"
 #include "config/option_text.h"
@@ -52,15 +50,14 @@ static void count_note(void *ctx, const char *line)
 /* --- the rule that applies --- */
 
 enum {
-    ENGINE_UNKNOWN = -1,
+    UNKNOWN = -1, /* matches no range */
     LINE = 512
 };
 
 /* A convolution as the text of --explain describes it. */
 struct asked {
     struct cs_problem problem;
-    int64_t required; /* bytes; -1: not given */
-    int64_t engine;
+    int64_t required, engine; /* UNKNOWN: not given */
 };
 
 static bool refuse_word(const char *word, const char *allowed)
@@ -85,7 +82,7 @@ static bool read_text(char *text, struct asked *asked)
 {
     char error[CS_LAYERS_ERROR], *word;
     const struct cs_layer_rules rules = {.dtype = NULL};
-    *asked = (struct asked){.required = -1, .engine = ENGINE_UNKNOWN};
+    *asked = (struct asked){.required = UNKNOWN, .engine = UNKNOWN};
     while ((word = strrchr(text, ' ')) && strchr(word, '=')) {
         if (!take_word(asked, word + 1, strchr(word, '=') + 1))
             return false;
@@ -100,21 +97,15 @@ static bool read_text(char *text, struct asked *asked)
 /* Prints which rule applies to the convolution of --explain, and why. Returns the exit status. */
 static int explain_shape(const struct request *request, const struct cs_config *config)
 {
-    char copy[LINE], size[CS_SIZE_TEXT];
+    char copy[LINE];
     struct asked asked;
     snprintf(copy, sizeof copy, "%s", request->explain);
     if (!read_text(copy, &asked))
         return CS_CLI_USAGE;
-    const bool is_given = asked.required >= 0;
-    const int64_t required = is_given ? asked.required : cs_estimate_workspace(&asked.problem);
-    struct cs_subject subject = cs_rule_subject_of(&asked.problem, required, asked.engine,
+    struct cs_subject subject = cs_rule_subject_of(&asked.problem, asked.required, asked.engine,
                                                    request->program ? request->program : "");
     if (request->script)
         subject.script = request->script;
-    printf("%s required%s\n", cs_log_size_text(size, required),
-           is_given
-               ? ""
-               : ", by a rule of thumb. Add required=SIZE to use the size that cuDNN requires.");
     cs_explain_rules(&config->rules, &subject, stdout);
     return CS_CLI_OK;
 }

@@ -56,7 +56,6 @@ static void command_lines(void)
         {"config --explain '1x16x8x8 -> 16 k3x3' --check rules.ini", 1, "rules.ini:14"},
         {"config --explain '1x16x8x8 -> 16 k3x3 required=200MiB engine=57'", 0, "rule large"},
         {"config --explain '1x16x5x8x8 -> 16 k1x3x3 required=0'", 0, "rule deep"},
-        {"config --explain '1x512x512x512 -> 512 k3x3 s1 p1 f16 nchw'", 0, "required"},
         {"config --explain '1x16x8 -> 16 k3 s2 p1'", 0, "rule"},
         {"config --explain '1x16x8x8 -> 16 k5x5 s2 d1 g2'", 0, "rule"},
         {"config --explain '1x16x8x8 -> 16 k3x3 s2x1 p1x2 d1x2'", 0, "rule"},
