@@ -221,28 +221,25 @@ bool plans_reported(const struct chain *chain, int64_t *bytes)
 bool plans_pack(const struct client *client, void *workspace, cudnnBackendDescriptor_t *pack)
 {
     static const int64_t ids[] = {'w', 'y', 'x'};
-    void *const pointers[] = {client->w, client->y, client->x};
+    void *const pointers[] = {client->memory.w, client->memory.y, client->memory.x};
     TRY_CUDNN(backend_pack(3, ids, pointers, workspace, pack), fail);
     return true;
 fail:
     return false;
 }
 
-bool plans_right(const struct client *client)
+bool plans_right(struct client *client)
 {
-    size_t bytes = tensor_storage_bytes(&client->problem.y);
-    TRY_CUDA(cudaMemcpy(client->result, client->y, bytes, cudaMemcpyDeviceToHost), fail);
-    if (layer_equal(&client->problem, client->result, client->expected))
-        return true;
-    fputs("plans: wrong result\n", stderr);
-fail:
-    return false;
+    bool right = layer_right(&client->problem, &client->memory);
+    if (!right)
+        fputs("plans: wrong result\n", stderr);
+    return right;
 }
 
-static bool execute(const struct client *client, cudnnBackendDescriptor_t plan,
+static bool execute(struct client *client, cudnnBackendDescriptor_t plan,
                     cudnnBackendDescriptor_t pack)
 {
-    TRY_CUDA(cudaMemset(client->y, 0xff, tensor_storage_bytes(&client->problem.y)), fail);
+    TRY_CUDA(cudaMemset(client->memory.y, 0xff, tensor_storage_bytes(&client->problem.y)), fail);
     TRY_CUDNN(cudnnBackendExecute(client->handle, plan, pack), fail);
     return plans_right(client);
 fail:
@@ -448,37 +445,11 @@ fail:
     return false;
 }
 
-static bool upload(struct client *client)
-{
-    const struct conv_problem *p = &client->problem;
-    TRY_CUDA(cudaMalloc(&client->x, tensor_storage_bytes(&p->x)), fail);
-    TRY_CUDA(cudaMalloc(&client->w, tensor_storage_bytes(&p->w)), fail);
-    TRY_CUDA(cudaMalloc(&client->y, tensor_storage_bytes(&p->y)), fail);
-    TRY_CUDA(
-        cudaMemcpy(client->x, client->data.x, tensor_storage_bytes(&p->x), cudaMemcpyHostToDevice),
-        fail);
-    TRY_CUDA(
-        cudaMemcpy(client->w, client->data.w, tensor_storage_bytes(&p->w), cudaMemcpyHostToDevice),
-        fail);
-    return true;
-fail:
-    return false;
-}
-
 static bool client_open(struct client *client)
 {
-    size_t bytes;
     layer_describe(&client->problem);
-    bytes = tensor_storage_bytes(&client->problem.y);
-    client->expected = malloc(bytes);
-    client->result = malloc(bytes);
-    if (client->expected == NULL || client->result == NULL ||
-        !problem_fill(&client->problem, 1, DATA_INTEGERS, &client->data))
-        return false;
-    memcpy(client->expected, client->data.y, bytes);
-    problem_reference(&client->problem, &client->data, client->expected);
     TRY_CUDNN(cudnnCreate(&client->handle), fail);
-    return upload(client);
+    return layer_allocate(&client->problem, &client->memory);
 fail:
     return false;
 }
@@ -486,14 +457,9 @@ fail:
 static void client_close(struct client *client)
 {
     cudaFree(client->workspace);
-    cudaFree(client->y);
-    cudaFree(client->w);
-    cudaFree(client->x);
+    layer_free(&client->memory);
     if (client->handle != NULL)
         cudnnDestroy(client->handle);
-    problem_release(&client->data);
-    free(client->result);
-    free(client->expected);
 }
 
 static const struct {

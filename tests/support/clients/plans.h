@@ -27,9 +27,8 @@ struct chain {
 struct client {
     cudnnHandle_t handle;
     struct conv_problem problem;
-    struct problem_data data;
-    void *x, *w, *y, *workspace;
-    void *expected, *result;
+    struct layer_memory memory;
+    void *workspace;
 };
 
 /* A plan by the first answer of the heuristics, all descriptors before it included. */
@@ -42,7 +41,7 @@ bool plans_reported(const struct chain *chain, int64_t *bytes);
 bool plans_pack(const struct client *client, void *workspace, cudnnBackendDescriptor_t *pack);
 
 /* Waits, and compares the output with the expected one. */
-bool plans_right(const struct client *client);
+bool plans_right(struct client *client);
 
 /* Modes: the plan as nodes that cuDNN puts into a CUDA graph, the same with the second plan of an
  * operation graph, and a plan's execution captured from a stream. */

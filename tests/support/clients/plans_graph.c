@@ -5,7 +5,7 @@ static bool launch_graph(struct client *client, cudaGraph_t graph)
 {
     cudaGraphExec_t exec = NULL;
     bool right = false;
-    TRY_CUDA(cudaMemset(client->y, 0x3f, tensor_storage_bytes(&client->problem.y)), done);
+    TRY_CUDA(cudaMemset(client->memory.y, 0x3f, tensor_storage_bytes(&client->problem.y)), done);
     TRY_CUDA(cudaGraphInstantiate(&exec, graph, 0), done);
     TRY_CUDA(cudaGraphLaunch(exec, NULL), done);
     TRY_CUDA(cudaDeviceSynchronize(), done);
@@ -24,7 +24,7 @@ static bool populate_and_update(struct client *client, cudnnBackendDescriptor_t 
     cudnnBackendDescriptor_t pack = NULL;
     cudaGraphNode_t node;
     cudaGraph_t copy;
-    void *before = client->y;
+    void *before = client->memory.y;
     bool right = false;
     if (!plans_pack(client, client->workspace, &pack))
         goto done;
@@ -34,7 +34,7 @@ static bool populate_and_update(struct client *client, cudnnBackendDescriptor_t 
         goto done;
     cudnnBackendDestroyDescriptor(pack);
     pack = NULL;
-    TRY_CUDA(cudaMalloc(&client->y, tensor_storage_bytes(&client->problem.y)), done);
+    TRY_CUDA(cudaMalloc(&client->memory.y, tensor_storage_bytes(&client->problem.y)), done);
     TRY_CUDA(cudaFree(before), done);
     if (!plans_pack(client, client->workspace, &pack))
         goto done;

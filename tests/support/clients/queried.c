@@ -17,32 +17,21 @@
 
 struct program {
     struct conv_problem problem;
-    struct problem_data data;
+    struct layer_memory memory;
     struct conv_plan plan;
     bool planned;
     cudnnHandle_t handle;
     cudaStream_t stream;
     cudnnTensorDescriptor_t bias;
     cudnnActivationDescriptor_t relu;
-    void *x, *w, *y, *bias_data, *workspace;
-    size_t bytes; /* of y */
+    void *bias_data, *workspace;
 };
-
-static bool upload(void **device, const void *host, size_t bytes)
-{
-    return cudaMalloc(device, bytes) == cudaSuccess &&
-           cudaMemcpy(*device, host, bytes, cudaMemcpyHostToDevice) == cudaSuccess;
-}
 
 static bool start(struct program *p, int64_t workspace)
 {
     const int64_t channels = p->problem.y.size[1];
-    p->bytes = tensor_storage_bytes(&p->problem.y);
     return cudaStreamCreate(&p->stream) == cudaSuccess &&
            cudnnSetStream(p->handle, p->stream) == 0 &&
-           upload(&p->x, p->data.x, tensor_storage_bytes(&p->problem.x)) &&
-           upload(&p->w, p->data.w, tensor_storage_bytes(&p->problem.w)) &&
-           upload(&p->y, p->data.y, p->bytes) &&
            cudaMalloc(&p->bias_data, (size_t)channels * sizeof(float)) == cudaSuccess &&
            cudaMemset(p->bias_data, 0, (size_t)channels * sizeof(float)) == cudaSuccess &&
            (workspace == 0 || cudaMalloc(&p->workspace, (size_t)workspace) == cudaSuccess) &&
@@ -60,41 +49,25 @@ static int run(const struct program *p, bool fused, size_t provided)
     const struct conv_plan *plan = &p->plan;
     const cudnnConvolutionFwdAlgo_t algorithm = (cudnnConvolutionFwdAlgo_t)plan->algorithm;
     if (!fused)
-        return (int)cudnnConvolutionForward(p->handle, &one, plan->x, p->x, plan->w, p->w,
-                                            plan->conv, algorithm, p->workspace, provided, &one,
-                                            plan->y, p->y);
+        return (int)cudnnConvolutionForward(p->handle, &one, plan->x, p->memory.x, plan->w,
+                                            p->memory.w, plan->conv, algorithm, p->workspace,
+                                            provided, &one, plan->y, p->memory.y);
     return (int)cudnnConvolutionBiasActivationForward(
-        p->handle, &one, plan->x, p->x, plan->w, p->w, plan->conv, algorithm, p->workspace,
-        provided, &zero, plan->y, p->y, p->bias, p->bias_data, p->relu, plan->y, p->y);
-}
-
-static void expect(struct program *p, bool fused, void *expected)
-{
-    memcpy(expected, p->data.y, p->bytes);
-    problem_reference(&p->problem, &p->data, expected);
-    for (size_t i = 0; fused && i < (size_t)tensor_elements(&p->problem.y); i++)
-        if (dtype_load(p->problem.y.type, expected, i) < 0)
-            dtype_store(p->problem.y.type, expected, i, 0);
+        p->handle, &one, plan->x, p->memory.x, plan->w, p->memory.w, plan->conv, algorithm,
+        p->workspace, provided, &zero, plan->y, p->memory.y, p->bias, p->bias_data, p->relu,
+        plan->y, p->memory.y);
 }
 
 static const char *judge(struct program *p, bool fused)
 {
-    void *expected = malloc(p->bytes), *result = malloc(p->bytes);
-    const char *text = "wrong";
-    if (!expected || !result)
-        goto free;
-    expect(p, fused, expected);
-    if (cudaDeviceSynchronize() != cudaSuccess ||
-        cudaMemcpy(result, p->y, p->bytes, cudaMemcpyDeviceToHost) != cudaSuccess)
-        goto free;
-    if (layer_equal(&p->problem, result, expected))
-        text = "right";
-    else if (memcmp(result, p->data.y, p->bytes) == 0)
-        text = "untouched";
-free:
-    free(expected);
-    free(result);
-    return text;
+    const struct tensor *y = &p->problem.y;
+    for (size_t i = 0; fused && i < (size_t)tensor_elements(y); i++)
+        if (dtype_load(y->type, p->memory.expected, i) < 0)
+            dtype_store(y->type, p->memory.expected, i, 0);
+    if (layer_right(&p->problem, &p->memory))
+        return "right";
+    return memcmp(p->memory.result, p->memory.data.y, tensor_storage_bytes(y)) == 0 ? "untouched"
+                                                                                    : "wrong";
 }
 
 static void finish(struct program *p)
@@ -103,12 +76,11 @@ static void finish(struct program *p)
         cudnnDestroyTensorDescriptor(p->bias);
     if (p->relu)
         cudnnDestroyActivationDescriptor(p->relu);
-    void *const memory[] = {p->x, p->w, p->y, p->bias_data, p->workspace};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
-        cudaFree(memory[i]);
+    cudaFree(p->bias_data);
+    cudaFree(p->workspace);
+    layer_free(&p->memory);
     if (p->planned)
         conv_plan_destroy(&p->plan);
-    problem_release(&p->data);
     if (p->handle)
         cudnnDestroy(p->handle);
     if (p->stream)
@@ -149,7 +121,7 @@ static int ask(struct program *p, const char *mode, const char *bytes)
     bool fused = strcmp(mode, "sum") != 0;
     layer_describe(&p->problem);
     p->problem.beta = fused ? 0.0F : 1.0F;
-    if (!problem_fill(&p->problem, 1, DATA_INTEGERS, &p->data) || cudnnCreate(&p->handle) != 0)
+    if (!layer_allocate(&p->problem, &p->memory) || cudnnCreate(&p->handle) != 0)
         return 2;
     if (!plan(p) || !start(p, strcmp(mode, "whole") == 0 ? atoll(bytes) : p->plan.workspace))
         return 2;

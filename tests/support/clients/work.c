@@ -7,43 +7,11 @@
 struct work {
     cudnnHandle_t handle;
     struct conv_problem problem;
-    struct problem_data data;
-    void *expected, *result; /* y's storage */
-    void *x, *w, *y, *workspace;
+    struct layer_memory memory;
+    void *workspace;
     struct conv_plan plan;
     bool planned;
 };
-
-static bool fill(struct work *work)
-{
-    const struct conv_problem *p = &work->problem;
-    size_t bytes = tensor_storage_bytes(&p->y);
-    work->expected = malloc(bytes);
-    work->result = malloc(bytes);
-    if (work->expected == NULL || work->result == NULL ||
-        !problem_fill(p, 1, DATA_INTEGERS, &work->data))
-        return false;
-    memcpy(work->expected, work->data.y, bytes);
-    problem_reference(p, &work->data, work->expected);
-    return true;
-}
-
-static bool upload(struct work *work)
-{
-    const struct conv_problem *p = &work->problem;
-    TRY_CUDA(cudaMalloc(&work->x, tensor_storage_bytes(&p->x)), fail);
-    TRY_CUDA(cudaMalloc(&work->w, tensor_storage_bytes(&p->w)), fail);
-    TRY_CUDA(cudaMalloc(&work->y, tensor_storage_bytes(&p->y)), fail);
-    TRY_CUDA(cudaMemcpy(work->x, work->data.x, tensor_storage_bytes(&p->x), cudaMemcpyHostToDevice),
-             fail);
-    TRY_CUDA(cudaMemcpy(work->w, work->data.w, tensor_storage_bytes(&p->w), cudaMemcpyHostToDevice),
-             fail);
-    if (work->plan.workspace > 0)
-        TRY_CUDA(cudaMalloc(&work->workspace, (size_t)work->plan.workspace), fail);
-    return true;
-fail:
-    return false;
-}
 
 static enum work_result result_of(enum outcome outcome)
 {
@@ -58,14 +26,14 @@ enum work_result work_open(int legacy, struct work **work_p)
     if (work == NULL)
         return WORK_FAILED;
     layer_describe(&work->problem);
-    if (!fill(work))
-        goto close;
     TRY_CUDNN(cudnnCreate(&work->handle), close);
     result = result_of(conv_plan_create(work->handle, legacy ? CONV_LEGACY : CONV_GRAPH,
                                         &work->problem, NULL, 0, &work->plan));
     work->planned = result == WORK_RIGHT;
-    if (work->planned && !upload(work))
+    if (work->planned && !layer_allocate(&work->problem, &work->memory))
         result = WORK_FAILED;
+    if (work->plan.workspace > 0)
+        TRY_CUDA(cudaMalloc(&work->workspace, (size_t)work->plan.workspace), close);
     if (result != WORK_RIGHT)
         goto close;
     *work_p = work;
@@ -77,17 +45,14 @@ close:
 
 enum work_result work_run(struct work *work)
 {
-    size_t bytes = tensor_storage_bytes(&work->problem.y);
+    struct layer_memory *memory = &work->memory;
     /* If CUDA does not work, as in a forked child, the convolution must report it. */
-    (void)cudaMemset(work->y, 0xff, bytes);
+    (void)cudaMemset(memory->y, 0xff, tensor_storage_bytes(&work->problem.y));
     enum work_result result = result_of(
-        conv_plan_run(work->handle, &work->plan, work->x, work->w, work->y, work->workspace));
+        conv_plan_run(work->handle, &work->plan, memory->x, memory->w, memory->y, work->workspace));
     if (result != WORK_RIGHT)
         return result;
-    TRY_CUDA(cudaMemcpy(work->result, work->y, bytes, cudaMemcpyDeviceToHost), fail);
-    return layer_equal(&work->problem, work->result, work->expected) ? WORK_RIGHT : WORK_WRONG;
-fail:
-    return WORK_FAILED;
+    return layer_right(&work->problem, memory) ? WORK_RIGHT : WORK_WRONG;
 }
 
 void work_close(struct work *work)
@@ -97,14 +62,9 @@ void work_close(struct work *work)
     if (work->planned)
         conv_plan_destroy(&work->plan);
     cudaFree(work->workspace);
-    cudaFree(work->y);
-    cudaFree(work->w);
-    cudaFree(work->x);
+    layer_free(&work->memory);
     if (work->handle != NULL)
         cudnnDestroy(work->handle);
-    problem_release(&work->data);
-    free(work->result);
-    free(work->expected);
     free(work);
 }
 
