@@ -34,7 +34,7 @@ MUTANTS     ?= 200
 SEED        ?= 1
 SOAK_PASSED ?= 100000000
 #: mutants      small changes of the sources that no test notices, to be read; MUTANTS=200 SEED=1
-mutants: tests-built
+mutants:
 	$(Q)scripts/mutants --build $(B) --count $(MUTANTS) --seed $(SEED)
 
 #: soak         calls by 64 threads, and the memory that remains: SOAK_PASSED=100000000

@@ -1,10 +1,9 @@
 """Runs a program of jax_programs.py under jax.jit, and prints its memory as a line of JSON.
 
-    run_jax.py PROGRAM [--by-time]
+    run_jax.py PROGRAM
 
 `allocated` is the memory of XLA's plan for the compiled program without its arguments and results (memory_analysis). Workspaces are
-part of it. Autotuning chooses by times, which a model predicts here, and holds the memory of all tried plans: it is off without
---by-time.
+part of it. Autotuning is off: it chooses by times, which a model predicts here, and holds the memory of all tried plans.
 """
 import json
 import os
@@ -12,8 +11,7 @@ import sys
 
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
 os.environ["JAX_PLATFORMS"] = "cuda"
-if "--by-time" not in sys.argv:
-    os.environ["XLA_FLAGS"] = "--xla_gpu_autotune_level=0"
+os.environ["XLA_FLAGS"] = "--xla_gpu_autotune_level=0"
 
 import jax  # noqa: E402 (reads the variables)
 

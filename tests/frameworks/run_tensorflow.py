@@ -1,16 +1,16 @@
 """Runs a program of tensorflow_programs.py, and prints its memory as a line of JSON.
 
-    run_tensorflow.py PROGRAM [--by-time]
+    run_tensorflow.py PROGRAM
 
 `allocated` is the peak of TensorFlow's own allocator above the memory that the program holds between its calls. The device peak is
-coarse: the allocator doubles its blocks. With --by-time cuDNN's plans are chosen by times, which a model predicts here.
+coarse: the allocator doubles its blocks. Autotuning is off, since a model predicts times here.
 """
 import json
 import os
 import sys
 
 os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
-os.environ["TF_CUDNN_USE_AUTOTUNE"] = "1" if "--by-time" in sys.argv else "0"
+os.environ["TF_CUDNN_USE_AUTOTUNE"] = "0"
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
 
 import tensorflow as tf  # noqa: E402 (reads the variables)
