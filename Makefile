@@ -80,7 +80,7 @@ simtool  := $(wildcard src/simdev/standins/*.c)
 simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so libsimdev-linked.so standins)
 # The same libraries for CUDA 12 programs, in a separate folder.
 simdev12 := $(addprefix $(B)/simdev/cuda12/,libcudart.so.12 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so)
-appmain  := vae_decoder decoders conv_random compare threads plan_layers traffic soak
+appmain  := vae_decoder conv_random compare threads plan_layers traffic soak
 apps     := $(addprefix $(B)/apps/,$(appmain))
 appshare := $(call objects,$(filter-out $(patsubst %,tests/support/apps/%.c,$(appmain)),$(wildcard tests/support/apps/*.c)))
 

@@ -94,7 +94,6 @@ program()
         sdxl-bf16) words=("${decoder[@]}" --model sdxl-vae-1024-bf16 --px 640) ;;
         sd15-legacy) words=("${decoder[@]}" --model sd15-vae-512 --px 768 --api legacy) ;;
         sdxl-nhwc) words=("${decoder[@]}" --model sdxl-vae-1024 --px 512 --layout nhwc) ;;
-        diffusion) words=("$APPS/decoders" --csv "$LAYERS" --alone 1 --images 1 --steps 1 --thin 1 --px 512) ;;
         unet3d) each=("direction="{forward,filter}" dtype=f16 x=1x32x64x64x64 w=32x32x3x3x3 pre=1" "dtype=f16 x=1x32x64x64x64 w=64x32x2x2x2 stride=2") ;;
         training) each=("direction="{forward,data,filter}" dtype=f32 x=2x32x256x256 w=64x32x3x3 pre=1") ;;
         upscaler) each=("dtype=bf16 x=1x64x360x360 w="{32,64,96}"x64x3x3 pre=1" "direction=data dtype=bf16 x=1x16x720x720 w=64x16x4x4 stride=2 pre=1") ;;
@@ -103,10 +102,10 @@ program()
 }
 
 # The summary contains the record by which the program's convolutions were decided.
-@test "with convshim: workspaces and predicted times of the convolutions of ten models, from the summaries of their programs" {
+@test "with convshim: workspaces and predicted times of the convolutions of nine models, from the summaries of their programs" {
     local SAN_RT=${SAN_RT:+$SAN_RT:}$CUBLAS PRELOAD=$PRELOAD:$CUBLAS name words
     need_cudnn
-    for name in $(some sd15 training sd15-f32 unet3d sdxl upscaler sd15-legacy diffusion sdxl-bf16 sdxl-nhwc); do
+    for name in $(some sd15 training sd15-f32 unet3d sdxl upscaler sd15-legacy sdxl-bf16 sdxl-nhwc); do
         program "$name"
         SIMDEV_PROFILE=$ROOT/conf/devices/rtx3060.json SIMDEV_MODE=account CONVSHIM_SUMMARY=json:run.json shimmed "${words[@]}"
         expect_status 0

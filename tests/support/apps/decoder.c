@@ -9,9 +9,7 @@
 #define SEED 20240917
 
 enum {
-    DENOISER_LAYERS = 3,
-    SLAB_GRAIN = 256,
-    MOST_IMAGE_CHANNELS = 4 /* of latents and pictures; they are not made less */
+    SLAB_GRAIN = 256
 };
 
 /* The first free place in the slab of this size; NULL if there is none. */
@@ -259,36 +257,9 @@ static struct image *up_stage(struct decoder *decoder, int stage, struct image *
     return x != NULL ? apply(decoder, name, x) : NULL;
 }
 
-/* Adds the output of a small network to the latent, as a residual block does. */
-static bool denoise(struct decoder *decoder, struct image *latent)
-{
-    struct image *wide = convolve(decoder, "denoise.conv_in", latent);
-    if (wide == NULL || !silu(decoder, wide, wide))
-        return false;
-    struct image *middle = convolve(decoder, "denoise.conv1", wide);
-    if (middle == NULL || !silu(decoder, middle, middle))
-        return false;
-    decoder_free(wide);
-    struct image *change = convolve(decoder, "denoise.conv2", middle);
-    if (change == NULL || !add(decoder, change, latent))
-        return false;
-    decoder_free(middle);
-    decoder_free(change);
-    return true;
-}
-
-bool decoder_denoise(struct decoder *decoder, struct image *latent)
-{
-    for (int64_t i = 0; i < decoder->settings.steps; i++)
-        if (!denoise(decoder, latent))
-            return false;
-    return true;
-}
-
 struct image *decoder_decode(struct decoder *decoder, struct image *latent)
 {
-    size_t before = decoder->convolutions;
-    size_t own = decoder->layer_count - (decoder->settings.steps > 0 ? DENOISER_LAYERS : 0);
+    size_t before = decoder->convolutions, own = decoder->layer_count;
     struct image *x = apply(decoder, "conv_in", latent);
     if (x != NULL)
         x = residual_block(decoder, "mid.res0", x);
@@ -393,54 +364,6 @@ static bool scale_layers(struct decoder *decoder, int64_t px)
     return true;
 }
 
-static bool thin_channels(int64_t thin, int64_t *channels)
-{
-    if (thin <= 1 || *channels <= MOST_IMAGE_CHANNELS)
-        return true;
-    if (*channels % thin != 0) {
-        fprintf(stderr, "--thin: %" PRId64 " does not divide %" PRId64 " channels\n", thin,
-                *channels);
-        return false;
-    }
-    *channels /= thin;
-    return true;
-}
-
-static bool thin_layers(struct decoder *decoder, int64_t thin)
-{
-    for (size_t i = 0; i < decoder->layer_count; i++)
-        if (!thin_channels(thin, &decoder->layers[i].c) ||
-            !thin_channels(thin, &decoder->layers[i].k))
-            return false;
-    return true;
-}
-
-/* Layers like the model's first one, at whose size the denoiser works. */
-static bool add_denoiser(struct decoder *decoder)
-{
-    static const char *const names[DENOISER_LAYERS] = {"denoise.conv_in", "denoise.conv1",
-                                                       "denoise.conv2"};
-    const struct csv_layer *first = find_layer(decoder, "conv_in");
-    if (decoder->settings.steps == 0)
-        return true;
-    if (first == NULL)
-        return false;
-    struct csv_layer like = *first;
-    size_t count = decoder->layer_count + DENOISER_LAYERS;
-    struct csv_layer *layers = realloc(decoder->layers, count * sizeof *layers);
-    if (layers == NULL)
-        return false;
-    decoder->layers = layers;
-    for (int i = 0; i < DENOISER_LAYERS; i++) {
-        struct csv_layer *layer = &layers[decoder->layer_count++];
-        *layer = like;
-        snprintf(layer->layer, sizeof layer->layer, "%s", names[i]);
-        layer->c = i == 0 ? like.c : like.k;
-        layer->k = i == 2 ? like.c : like.k;
-    }
-    return true;
-}
-
 struct image *decoder_latent(struct decoder *decoder)
 {
     const struct csv_layer *first = find_layer(decoder, "conv_in");
@@ -461,15 +384,13 @@ bool decoder_open(struct decoder *decoder, const struct decoder_settings *settin
 {
     decoder->settings = *settings;
     if (!csv_read(settings->csv, settings->model, &decoder->layers, &decoder->layer_count) ||
-        !scale_layers(decoder, settings->px) || !thin_layers(decoder, settings->thin) ||
-        !add_denoiser(decoder))
+        !scale_layers(decoder, settings->px))
         return false;
     if (!settings->type_given)
         decoder->settings.type = decoder->layers[0].type;
     for (size_t i = 0; i < decoder->layer_count; i++)
         decoder->layers[i].type = decoder->settings.type;
     TRY_CUDNN(cudnnCreate(&decoder->handle), fail);
-    TRY_CUDNN(cudnnSetStream(decoder->handle, settings->stream), fail);
     TRY_CUDNN(cudnnCreateTensorDescriptor(&decoder->desc[0]), fail);
     TRY_CUDNN(cudnnCreateTensorDescriptor(&decoder->desc[1]), fail);
     TRY_CUDNN(cudnnCreateActivationDescriptor(&decoder->swish), fail);

@@ -1,7 +1,6 @@
 /* The decoder of a Stable Diffusion VAE as a list of convolutions, wired as in the model: residual
  * blocks, nearest neighbour upsampling, SiLU. Weights are random. Normalisation, biases and the
- * middle attention are left out. On request, a few steps come first that need little memory and
- * change the latent as a denoiser would. */
+ * middle attention are left out. */
 #ifndef DECODER_H
 #define DECODER_H
 
@@ -15,11 +14,8 @@ struct decoder_settings {
     cudnnDataType_t type;
     bool type_given; /* else that of the list; decoder_open sets `type` then */
     int64_t px;      /* output height and width; 0: the model's own */
-    int64_t thin;    /* divides the channels inside; 0: the model's own */
-    int64_t steps;   /* of denoising; 0: none */
     int64_t slab;    /* bytes that activations share, as in a framework's cache; 0: each has its own
                         memory */
-    cudaStream_t stream; /* everything runs on it */
     const char *csv;
     const char *model;
 };
@@ -64,9 +60,6 @@ void decoder_close(struct decoder *decoder);
 
 /* A random input of the model, the decoder's; NULL on failure. */
 struct image *decoder_latent(struct decoder *decoder);
-
-/* Changes the latent in the requested number of steps; false on failure. */
-bool decoder_denoise(struct decoder *decoder, struct image *latent);
 
 /* Runs the whole model and frees the latent. The result, the decoder's, may not be ready before the
  * stream is synchronised. NULL on failure. */
