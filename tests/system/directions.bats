@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Backward-data and backward-filter, and by name the mistakes that other tilers made with results.
+# By name the mistakes that other tilers made with results. Random problems of all directions: tests/sweeps/random.sh.
 load helper
 
 plan_quickly
@@ -8,60 +8,10 @@ plan_quickly
 # has it.
 tiled()
 {
-    local config=$1
-    shift
-    plain "$APPS/conv_random" "$@" --check --dump plain.bin
-    expect_status 0
-    CONVSHIM_CONFIG=$config shimmed "$APPS/conv_random" "$@" --check --dump shimmed.bin
-    expect_status 0
-    expect_no_violation plain shimmed
-    expect_equal "failed calls" "$(counted failed)" 0
+    same "$1" "$APPS/conv_random" "${@:2}" --check
     # A legacy query has no beta: if a tile needs more than the reported size because of it, the fallback plan runs.
     expect_true "calls on the fallback plan" "50 * $(counted fallback) <= $(counted calls)"
     expect_accounts_agree
-    expect_same --exact
-}
-
-# random API DIRECTION CONFIG LEAST: at least LEAST of 60 problems, or of as many as are run, tiled.
-random()
-{
-    tiled "$3" --api "$1" --direction "$2" --count "$(few 60)" --seed 33 --dtype all
-    expect_true "tiled calls" "$(counted tiled) >= $(share "$4")"
-    [ "$(counted tiled)" = 0 ] || expect_true "launches beyond one a call" "$(counted extra) > 0"
-}
-
-@test "backward-data, graph API, three tiles of everything: equal to the bit" {
-    random graph data "$EVERYTHING" 50
-}
-
-@test "backward-data, graph API, fit under 8 KiB: equal to the bit" {
-    random graph data "workspace=8KiB" 3
-}
-
-@test "backward-data, legacy API, three tiles of everything: equal to the bit" {
-    random legacy data "$EVERYTHING" 45
-}
-
-@test "backward-filter, graph API, three tiles of everything: equal to the bit" {
-    random graph filter "$EVERYTHING" 38
-}
-
-@test "backward-filter, graph API, fit under 8 KiB: equal to the bit" {
-    random graph filter "workspace=8KiB" 1
-}
-
-@test "backward-filter, legacy API, three tiles of everything: equal to the bit" {
-    random legacy filter "$EVERYTHING" 35
-}
-
-@test "filter gradients of real numbers: no further from float64 than the untiled ones" {
-    local problems=(--direction filter --data normal --count "$(few 60)" --seed 3 --dtype all)
-    plain "$APPS/conv_random" "${problems[@]}" --dump plain.bin --reference exact.bin
-    expect_status 0
-    CONVSHIM_CONFIG=$EVERYTHING shimmed "$APPS/conv_random" "${problems[@]}" --dump shimmed.bin
-    expect_status 0
-    expect_true "tiled calls" "$(counted tiled) >= $(few 36)"
-    "$APPS/compare" --reference exact.bin plain.bin shimmed.bin >compare.out 2>&1 || fail "the errors grew"
 }
 
 # The comparison itself: a worse result must not pass.
@@ -145,21 +95,6 @@ on_axis()
     expect_true "launches beyond one a call" "$(counted extra) >= 24"
 }
 
-sweep()
-{
-    tiled "$FIXED;tiles=4;threshold=0" --sweep patch_conv --every "$((401 * 100 / LOAD))" --direction "$1"
-    expect_true "settings" "$(counted calls) >= $(few 63)"
-    expect_true "tiled calls" "$(counted tiled) >= $(few "$2")"
-}
-
-@test "as in patch_conv: results of its sweep are right, forward" {
-    sweep forward 50
-}
-
-@test "as in patch_conv: results of its sweep are right, backward-data" {
-    sweep data 28
-}
-
 @test "as in patch_conv: the summary contains the reason if no memory is saved" {
     CONVSHIM_CONFIG="workspace=64MiB" shimmed "$APPS/conv_random" --direction all --count 10
     expect_status 0
@@ -186,11 +121,7 @@ answers()
 
 @test "pytorch 22741: a filter gradient in 16 bits under the limit, equal to the bit" {
     local problem="direction=filter dtype=f16 x=1x128x168x64 w=128x128x3x3 pre=1"
-    plain "$APPS/conv_random" --api both --problem "$problem" --dump plain.bin
-    CONVSHIM_CONFIG="workspace=2MiB" shimmed "$APPS/conv_random" --api both --problem "$problem" --dump shimmed.bin
-    expect_status 0
-    expect_accounts_agree
-    expect_same --exact
+    tiled "workspace=2MiB" --api both --problem "$problem"
     expect_equal "tiled calls" "$(counted tiled)" 2
     expect_true "reported <= limit" "$(counted reported) <= 2097152"
 }
@@ -227,11 +158,7 @@ data_channels()
 
 @test "cudnn.torch 262: a width of 201 and one of 202 under the limit, equal to the bit" {
     local problems=(--problem "x=1x164x17x201 w=256x164x3x1" --problem "x=1x164x17x202 w=256x164x3x1")
-    plain "$APPS/conv_random" --api both "${problems[@]}" --dump plain.bin
-    CONVSHIM_CONFIG="workspace=2MiB" shimmed "$APPS/conv_random" --api both "${problems[@]}" --dump shimmed.bin
-    expect_status 0
-    expect_accounts_agree
-    expect_same --exact
+    tiled "workspace=2MiB" --api both "${problems[@]}"
     expect_equal "tiled calls" "$(counted tiled)" 4
     expect_true "reported <= limit" "$(counted reported) <= 2097152"
 }

@@ -11,19 +11,6 @@ equal_only()
     export SIMDEV_PLANNING=rule SIMDEV_REFUSE=padding
 }
 
-# same CONFIG PROGRAM OPTIONS...: the same results to the bit without and with the library
-same()
-{
-    local config=$1
-    shift
-    plain "$@" --dump plain.bin
-    expect_status 0
-    CONVSHIM_CONFIG=$config SIMDEV_RACES=1 shimmed "$@" --dump shimmed.bin
-    expect_status 0
-    expect_no_violation plain shimmed
-    expect_same --exact
-}
-
 # Convolutions whose tiles have equal padding.
 equal_padding()
 {
@@ -39,16 +26,8 @@ random()
 }
 
 # bats test_tags=quick
-@test "forward, graph API: equal to the bit" {
-    random --api graph
-}
-
 @test "forward, legacy API: equal to the bit" {
     random --api legacy
-}
-
-@test "backward-data, graph API: equal to the bit" {
-    random --api graph --direction data
 }
 
 @test "backward-data, legacy API: equal to the bit" {

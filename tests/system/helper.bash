@@ -246,6 +246,26 @@ expect_same()
     "$APPS/compare" "$@" plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
 }
 
+# both CONFIG PROGRAM OPTIONS...: runs it without and with the library, under the race check, each with a dump.
+both()
+{
+    local config=$1
+    shift
+    plain "$@" --dump plain.bin
+    expect_status 0
+    SIMDEV_RACES=1 CONVSHIM_CONFIG=$config shimmed "$@" --dump shimmed.bin
+    expect_status 0
+    expect_no_violation plain shimmed
+    expect_equal "failed calls" "$(counted failed)" 0
+}
+
+# The same, with results that are equal to the bit.
+same()
+{
+    both "$@"
+    expect_same --exact
+}
+
 # any_traffic CONFIG [options]: under the race check, which must find nothing; the program looks at its results itself.
 any_traffic()
 {

@@ -4,20 +4,6 @@
 # Nothing is read twice, and the results stay the same to the bit.
 load helper
 
-# same CONFIG PROGRAM OPTIONS...: the same results to the bit without and with the library
-same()
-{
-    local config=$1
-    shift
-    plain "$@" --dump plain.bin
-    expect_status 0
-    CONVSHIM_CONFIG=$config SIMDEV_RACES=1 shimmed "$@" --dump shimmed.bin
-    expect_status 0
-    expect_no_violation plain shimmed
-    expect_same --exact
-    expect_equal "failed calls" "$(counted failed)" 0
-}
-
 # by_phase [CONDITION]: calls that ran as tiles along an axis of phases
 by_phase()
 {

@@ -4,19 +4,6 @@ load helper
 
 ALWAYS="$EVERYTHING;staged=always"
 
-# same CONFIG PROGRAM OPTIONS...: the same results to the bit without and with the library, copies and all
-same()
-{
-    local config=$1
-    shift
-    plain "$@" --dump plain.bin
-    expect_status 0
-    CONVSHIM_CONFIG=$config SIMDEV_RACES=1 shimmed "$@" --dump shimmed.bin
-    expect_status 0
-    expect_no_violation plain shimmed
-    expect_same --exact
-}
-
 random()
 {
     same "$ALWAYS" "$APPS/conv_random" --count "$(few 120)" --seed 41 --dtype all --data integers "$@"

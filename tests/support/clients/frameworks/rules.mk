@@ -1,6 +1,6 @@
 # One program per framework, in the order of calls that the framework issues. Those that load cuDNN and look its
 # functions up do so here too.
-framework_linked    := stored stored_random two_models pytorch_v8 pytorch_v7 opencv dlib ctranslate2 cupy13
+framework_linked    := stored_random two_models pytorch_v8 pytorch_v7 opencv dlib ctranslate2 cupy13
 framework_looked_up := xla tensorflow onnxruntime paddle julia_legacy
 framework_share     := session legacy graph
 framework_obj       := $(B)/obj/tests/support/clients/frameworks

@@ -7,7 +7,8 @@
  * new handle, and often in a forked process. Its steps plan an entry of a heuristics list, or an
  * engine with knobs from the table, query a configuration, load a plan from JSON, query or run a
  * legacy call, limit scratch, go on with another handle or device, or do the same in a thread that
- * has never called the runtime. Plans and calls run in exactly the size of the table.
+ * has never called the runtime. Plans and calls run in exactly the size of the table. In a long
+ * run, some processes begin with more shapes than the library remembers.
  *
  * Status 1: a size was different from the table's, or an execution failed. */
 #include "graph.h"
@@ -26,7 +27,8 @@ enum {
     ROWS = 4096,
     TEXTS = 8, /* plans that are kept as JSON */
     JSON_ROOM = 1 << 20,
-    MANY = 12 /* first entries of a list that are used */
+    MANY = 12,    /* first entries of a list that are used */
+    SHAPES = 2200 /* CS_MEMO_SETS * CS_MEMO_WAYS and some more */
 };
 
 #define LAYER(type, batch, in, out, h, w, k)                                                       \
@@ -254,6 +256,8 @@ static void use_config(const char *what, cudnnBackendDescriptor_t config, int64_
             run_plan(plan, row);
         if (row && below(8) == 0)
             save_text(plan, row);
+        if (below(3) == 0 && config_size(config, &now.bytes) == CUDNN_STATUS_SUCCESS)
+            check_size("configuration of a plan", &now);
     }
     plan_close(plan);
 }
@@ -420,6 +424,27 @@ static void step_thread(void)
         pthread_join(thread, NULL);
 }
 
+static void plan_shapes(void)
+{
+    for (int i = 0; i < SHAPES; i++) {
+        const struct layer layer = LAYER(CUDNN_DATA_FLOAT, 1 + i % 7, 64 + 8 * (i / 7 % 11), 64,
+                                         112 + i / 77, 112 + i / 77, 3);
+        const struct wish wish = {FORWARD, 1.0F, 0.0F, false, false, NULL};
+        struct operands operands;
+        struct graph graph = {0};
+        struct configs configs = {0};
+        cudnnBackendDescriptor_t plan = NULL;
+        operands_shape(&layer, &operands);
+        if (graph_open(driver.session.handle, &operands, &wish, &graph) == CUDNN_STATUS_SUCCESS &&
+            configs_ask(&graph, CUDNN_HEUR_MODE_A, &configs) == CUDNN_STATUS_SUCCESS &&
+            configs.count > 0)
+            (void)plan_open(configs.config[0], driver.session.handle, &plan);
+        plan_close(plan);
+        configs_close(&configs);
+        graph_close(&graph);
+    }
+}
+
 static void run_sequence(void)
 {
     static void (*const steps[])(void) = {step_list,   step_own,    step_own,   step_load,
@@ -441,6 +466,8 @@ static bool run_process(int sequences)
         read_table();
         if (cudaGetDeviceCount(&driver.devices) != cudaSuccess)
             exit(1);
+        if (driver.problems == PROBLEMS && below(20) == 0)
+            plan_shapes();
         for (int i = 0; i < sequences && !driver.faulty; i++)
             run_sequence();
         if (driver.faulty)
