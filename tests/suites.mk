@@ -35,7 +35,7 @@ test: LOAD := 5
 # The real cuDNN takes longer to load than a few cases to run.
 test: PLANNING := SIMDEV_PLANNING=rule
 test: short-built
-	$(run_tests) $(random) $(short) $(call bats,$(shell grep -l '^\# bats test_tags=quick' $(batsfiles)),--filter-tags quick)
+	$(run_tests) $(sweeps) $(short) $(call bats,$(shell grep -l '^\# bats test_tags=quick' $(batsfiles)),--filter-tags quick)
 
 #: golden       writes tests/golden again; read the difference
 .PHONY: golden
@@ -53,7 +53,6 @@ test-all: LOAD := 100
 test-all: RANDOM_N := 5000
 test-all: EVERY := 1
 test-all: SEEDS := 10000
-test-all: GPUS :=
 test-all: WHOLE := $(if $(SAN),,1)
 test-all: $(if $(SAN),,$(B)/faults/libconvshim.so $(fuzzers))
 test-all: test-full

@@ -8,9 +8,5 @@ RANDOM_N ?= $(call percent,700)
 EVERY    ?= $(shell echo $$((2500 / $(LOAD))))
 SEEDS    ?= $(call percent,240)
 SOAK_CALLS ?= $(call percent,1000000)
-# For the backward directions: the oldest GPU and the second newest. test-all uses all.
-GPUS    ?= GPUS="t4 h200"
 
-random    = random='$(PLANNING) tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' traffic='$(PLANNING) tests/sweeps/traffic.sh $(B) $(SEEDS) $(B)/traffic'
-sweeps    = $(random) caps_forward='tests/sweeps/caps.sh $(B) forward' \
-            caps_data='$(GPUS) tests/sweeps/caps.sh $(B) data' caps_filter='$(GPUS) tests/sweeps/caps.sh $(B) filter'
+sweeps    = random='$(PLANNING) tests/sweeps/random.sh $(B) $(RANDOM_N) $(EVERY)' traffic='$(PLANNING) tests/sweeps/traffic.sh $(B) $(SEEDS) $(B)/traffic'

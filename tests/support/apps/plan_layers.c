@@ -14,21 +14,18 @@ struct options {
     enum layout layout;
     cudnnBackendHeurMode_t mode;
     bool all; /* every answer that works, as an autotuner plans them, not the first only */
-    bool precompiled;
 };
 
 static const char USAGE[] =
     "usage: plan_layers [--csv PATH] [--model NAME] [--api graph|legacy]\n"
     "                   [--direction forward|data|filter] [--layout nchw|nhwc]\n"
-    "                   [--mode a|b|fallback] [--all [--precompiled]]\n"
+    "                   [--mode a|b|fallback] [--all]\n"
     "Prints model,layer,dtype,layout,engine,status,workspace for every layer of the list, in one "
     "direction\n"
     "(forward), of the first answer that works or, with --all, of each, with its engine's notes as "
-    "bits;\n"
-    "--precompiled passes over those that are compiled at run time, graph API only. Through the "
-    "graph API "
-    "the workspace\n"
-    "is asked of the engine config, except with --all, and of the plan; a difference is an error.\n"
+    "bits.\n"
+    "Through the graph API the workspace is asked of the engine config, except with --all, and of "
+    "the plan; a difference is an error.\n"
     "Status: 0, 1 on an error or a difference, 2 on usage.\n";
 
 static bool parse_mode(const char *name, cudnnBackendHeurMode_t *mode)
@@ -63,9 +60,6 @@ static bool take(int option, const char *value, void *to)
     case 'e':
         options->all = true;
         return true;
-    case 'p':
-        options->precompiled = true;
-        return true;
     case 'l':
         return layout_parse(value, &options->layout) ||
                option_refuse("layout", value, "nchw or nhwc");
@@ -91,27 +85,6 @@ static void print_row(const struct row *row, const struct conv_plan *plan, const
     if (row->options->all)
         printf(",%" PRIx64, plan->notes);
     putchar('\n');
-}
-
-static void print_answer(void *ctx, const struct conv_plan *plan)
-{
-    print_row(ctx, plan, "ok");
-}
-
-/* All answers of one query. */
-static enum outcome plan_precompiled(cudnnHandle_t handle, const struct options *options,
-                                     const struct csv_layer *layer,
-                                     const struct conv_problem *problem)
-{
-    struct row row = {options, layer};
-    const struct conv_settings settings = {.mode = options->mode,
-                                           .no_fallback = true,
-                                           .ask_notes = true,
-                                           .precompiled = true,
-                                           .each = print_answer,
-                                           .ctx = &row};
-    struct conv_plan plan = {.engine = -1, .workspace = -1};
-    return conv_plan_create(handle, CONV_GRAPH, problem, &settings, 0, &plan);
 }
 
 /* Prints the first engine, from the `first`-th on, that works. Counts it in `unasked` if its engine
@@ -156,8 +129,6 @@ static bool plan_layer(cudnnHandle_t handle, const struct options *options,
         return false;
     }
     problem.direction = options->direction;
-    if (options->all && options->precompiled)
-        return plan_precompiled(handle, options, layer, &problem) != OUTCOME_ERROR;
     enum outcome outcome = plan_answer(handle, options, layer, &problem, &first, unasked);
     while (outcome == OUTCOME_OK && options->all)
         outcome = plan_answer(handle, options, layer, &problem, &first, unasked);
@@ -189,12 +160,15 @@ free_layers:
 
 int main(int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"csv", required_argument, NULL, 'c'},    {"model", required_argument, NULL, 'm'},
-        {"api", required_argument, NULL, 'a'},    {"direction", required_argument, NULL, 'd'},
-        {"layout", required_argument, NULL, 'l'}, {"mode", required_argument, NULL, 'o'},
-        {"all", no_argument, NULL, 'e'},          {"precompiled", no_argument, NULL, 'p'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"csv", required_argument, NULL, 'c'},
+                                          {"model", required_argument, NULL, 'm'},
+                                          {"api", required_argument, NULL, 'a'},
+                                          {"direction", required_argument, NULL, 'd'},
+                                          {"layout", required_argument, NULL, 'l'},
+                                          {"mode", required_argument, NULL, 'o'},
+                                          {"all", no_argument, NULL, 'e'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     struct options options = {.csv = "tests/data/conv_layers.csv", .mode = CUDNN_HEUR_MODE_A};
     int status = options_parse(argc, argv, known, take, &options, USAGE, 0);
     if (status >= 0)
