@@ -76,7 +76,6 @@ simdriver := $(wildcard src/simdev/driver/*.c)
 simnvml  := src/simdev/libraries/nvml.c
 simcore  := $(filter-out $(simnvml),$(wildcard src/simdev/libraries/*.c))
 simlinked := src/simdev/linked/linked_runtime.c
-simtool  := $(wildcard src/simdev/standins/*.c)
 simdev   := $(addprefix $(B)/simdev/,libcudart.so.13 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so libsimdev-linked.so standins)
 # The same libraries for CUDA 12 programs, in a separate folder.
 simdev12 := $(addprefix $(B)/simdev/cuda12/,libcudart.so.12 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so)
@@ -231,12 +230,9 @@ $(B)/gen/driver_rest.c: scripts/gen-driver-rest $(call objects,$(simdriver))
 $(B)/obj/gen/driver_rest.o: INCLUDES := $(SIMFLAGS)
 # libsimdev-standin.so, which the stand-ins for NVIDIA's other libraries call, and the program that writes stand-ins
 # from the names in installed libraries.
-$(call objects,$(simnvml) $(simcore) $(simtool)): INCLUDES := $(SIMFLAGS) -Isrc/simdev/libraries -I$(B)/gen -fvisibility=hidden
-$(B)/gen/standin_calls.h: src/simdev/libraries/standin_calls.def Makefile
-	$(call say,GEN)mkdir -p $(@D); sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
-$(call objects,src/simdev/standins/call_rules.c): $(B)/gen/standin_calls.h
-$(B)/simdev/standins: $(call objects,$(simtool))
-	$(call say,LD)mkdir -p $(@D); $(CC) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $@ $^ -ldl
+$(call objects,$(simnvml) $(simcore)): INCLUDES := $(SIMFLAGS) -Isrc/simdev/libraries -fvisibility=hidden
+$(B)/simdev/standins: src/simdev/libraries/standins.py src/simdev/libraries/standin_calls.def
+	$(call say,GEN)mkdir -p $(@D); sed -e '/^@RULES@$$/r $(lastword $^)' -e '/^@RULES@$$/d' $< > $@; chmod 755 $@
 # The loader's auditor, which runs before any sanitizer does.
 $(call objects,$(simlinked)): INCLUDES := -fPIC -fvisibility=hidden -fno-sanitize=all
 $(B)/simdev/libsimdev-linked.so: $(call objects,$(simlinked))
@@ -293,7 +289,7 @@ frameworks: lib $(simdev)
 	    $(if $(PROGRAMS),--programs $(PROGRAMS),--compute --published --programs all --smallest)
 
 #: lint         clang-tidy, cppcheck, shellcheck, clang-format 14
-lint: $(CONFIG) $(pages) $(parts) $(B)/gen/policy_names.h $(B)/gen/standin_calls.h
+lint: $(CONFIG) $(pages) $(parts) $(B)/gen/policy_names.h
 	$(Q)scripts/lint $(VENDOR)
 #: fmt          format C
 fmt:

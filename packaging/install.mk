@@ -62,8 +62,8 @@ $(foreach d,$(1) $(1)/cuda12,$(d)/libsimdev-standin.so $(d)/libnvidia-ml.so.1):
 	$$(call say,LD)$(2) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$$(@F) -o $$@ $$(filter %.o,$$^) -L$$(@D) -lcudart
 $(1)/libsimdev-linked.so: $(call objects,$(simlinked))
 	$$(call say,LD)mkdir -p $$(@D); $(2) $(filter-out $(SANFLAGS),$(LDLIB)) -o $$@ $$(filter %.o,$$^)
-$(1)/standins: $(call objects,$(simtool))
-	$$(call say,LD)mkdir -p $$(@D); $(2) -pthread $(SANFLAGS) -pie $(LDHARDEN) -o $$@ $$(filter %.o,$$^) -ldl
+$(1)/standins: $(B)/simdev/standins
+	$$(call say,GEN)mkdir -p $$(@D); cp $$< $$@
 endef
 # Includes the program that writes stand-ins for NVIDIA's other libraries, and the core that they call.
 device    := libcudart.so.13 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so libsimdev-linked.so
@@ -77,7 +77,7 @@ $(eval $(call device_rules,$(B)/shipped/simdev,$$(CC),-lcjson))
 folders    = PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' SHAREDIR='$(SHAREDIR)'
 # For binaries of any build: $(1) is the command, $(2) the library, $(3) the folder of the device.
 installed_from = 755s:$(1):BINDIR/convshim 644s:$(2):LIBDIR/libconvshim.so \
-            $(foreach f,$(device),644s:$(3)/$f:LIBDIR/convshim/simdev/$f) 755s:$(3)/standins:LIBDIR/convshim/simdev/standins \
+            $(foreach f,$(device),644s:$(3)/$f:LIBDIR/convshim/simdev/$f) 755:$(3)/standins:LIBDIR/convshim/simdev/standins \
             644:$(B)/man/convshim.1:SHAREDIR/man/man1/convshim.1 644:$(B)/man/convshim.ini.5:SHAREDIR/man/man5/convshim.ini.5 \
             $(foreach f,$(sort $(wildcard conf/devices/*.json conf/presets/*.ini)),644:$f:SHAREDIR/convshim/$(f:conf/%=%)) \
             644:conf/convshim.ini:SHAREDIR/doc/convshim/convshim.ini \

@@ -44,7 +44,7 @@ undefined_of()
     nm -A -u "$@" | sed -E 's/: +[Uuwv] /:/; s/@.*//' | grep -vE ':(__(asan|ubsan|tsan|lsan|msan|sanitizer|gcov)_|_GLOBAL_OFFSET_TABLE_)' || true
 }
 
-find src policies include -path 'src/simdev/[!s]*' -prune -o -path src/simdev/standins -prune -o \( -name '*.[ch]' -o -name '*.def' \) -print | sort >"$work/files"
+find src policies include -path 'src/simdev/[!s]*' -prune -o \( -name '*.[ch]' -o -name '*.def' \) -print | sort >"$work/files"
 mapfile -t files <"$work/files"
 [ "${#files[@]}" = 0 ] || code_of "${files[@]}" >"$work/code"
 find "$build/obj" \( -path "$build/obj/src/*" -o -path "$build/obj/policies/*" -o -path "$build/obj/gen/*" \) -name '*.o' \( ! -path "$build/obj/src/simdev/*" -o -path "$build/obj/src/simdev/simulate/*" \) 2>/dev/null |

@@ -1,6 +1,6 @@
 /* Interfaces between the stand-ins for NVIDIA's libraries. The program `standins`
- * (src/simdev/standins) writes libraries whose functions call libsimdev-standin.so, which is built
- * from the .c files here. standin.c implements the rules of standin_calls.def. Functions that no
+ * (standins.py) writes libraries whose functions call libsimdev-standin.so, which is built from the
+ * .c files here. standin.c implements the rules of standin_calls.def. Functions that no
  * rule can describe are written by hand.
  *
  * No NVIDIA header is included. Arguments are read as the machine passes them: integers and

@@ -80,8 +80,8 @@ static bool write_file(const struct cs_simulation *simulation, const char *folde
 }
 
 /* Writes stand-ins for the program's libraries. A library for which none can be written is left
- * unchanged: the program may not need it. False after a line if the tool `standins` cannot be run.
- */
+ * unchanged: the program may not need it. False after a line if the tool `standins` cannot be run,
+ * because there is no Python. */
 static bool write_stand_ins(const struct cs_simulation *simulation)
 {
     const struct cs_sim_program *program = &simulation->program;
@@ -91,10 +91,16 @@ static bool write_stand_ins(const struct cs_simulation *simulation)
     const char *argv[CS_MOST_LIBRARIES + 6] = {tool, "--out", out, "--cuda",
                                                program->cuda == 12 ? "12" : "13"};
     char *said = NULL;
+    if (program->libraries == 0)
+        return true;
     for (size_t i = 0; i < program->libraries; i++)
         argv[5 + i] = program->library[i];
     int status = cs_child_output(argv, NULL, &said);
-    if (status != 0)
+    if (status == 127)
+        cs_cli_complain("%s: python3 was not found, so stand-ins for the program's CUDA libraries "
+                        "(%s) cannot be written. Install Python 3.",
+                        simulation->title, cs_path_file(program->library[0]));
+    else if (status != 0)
         cs_cli_complain("%s: %.*s", tool, (int)strcspn(said ? said : "", "\n"),
                         said ? said : "cannot be run");
     free(said);
