@@ -151,6 +151,8 @@ static bool examine_program(struct cs_sim_program *program, struct cs_program_fa
         complain_of(*cs_wrapper_unwrap(program->command));
         return false;
     }
+    snprintf(program->python, sizeof program->python, "%s",
+             *facts->python ? facts->python : "python3");
     choose_cudnn(program, facts);
     /* Frameworks open the libraries in NVIDIA's packages themselves. */
     for (size_t i = 0; i < facts->nvidia_libraries; i++)

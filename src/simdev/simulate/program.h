@@ -18,6 +18,7 @@ struct cs_sim_program {
     char cudnn[32];             /* "cuDNN 9.26.0"; "" */
     char foreign[3 * PATH_MAX]; /* names a part of another cuDNN that the loader takes; "": none */
     char framework[96];         /* "PyTorch 2.15.0", which has the cuDNN; "": not known */
+    char python[PATH_MAX];      /* the Python that runs the command; "python3" if none does */
     int cuda;                   /* 12 or 13 */
     size_t libraries;           /* files of NVIDIA's libraries that need a GPU to start */
     char library[CS_MOST_LIBRARIES][PATH_MAX];

@@ -88,13 +88,13 @@ static bool write_stand_ins(const struct cs_simulation *simulation)
     char tool[PATH_MAX + 32], out[PATH_MAX + 32];
     snprintf(tool, sizeof tool, "%s/standins", simulation->device);
     snprintf(out, sizeof out, "%s/standins", simulation->work);
-    const char *argv[CS_MOST_LIBRARIES + 6] = {tool, "--out", out, "--cuda",
-                                               program->cuda == 12 ? "12" : "13"};
+    const char *argv[CS_MOST_LIBRARIES + 7] = {
+        program->python, tool, "--out", out, "--cuda", program->cuda == 12 ? "12" : "13"};
     char *said = NULL;
     if (program->libraries == 0)
         return true;
     for (size_t i = 0; i < program->libraries; i++)
-        argv[5 + i] = program->library[i];
+        argv[6 + i] = program->library[i];
     int status = cs_child_output(argv, NULL, &said);
     if (status == 127)
         cs_cli_complain("%s: python3 was not found, so stand-ins for the program's CUDA libraries "
