@@ -287,8 +287,42 @@ static cudnnStatus_t find_algorithms(cudnnHandle_t handle, enum simdev_conv_kind
         }                                                                                          \
     } while (0)
 
-/* Get..Algorithm_v7, Find.., Get..MaxCount and Get..WorkspaceSize of one kind. The parameters have
- * the order of the kind's functions. x, w and y name the roles among them. */
+/* ---- the convolutions ---- */
+
+static bool all_given(const struct operands *operands)
+{
+    for (int i = 0; i < SIMDEV_ROLES; i++)
+        if (!operands->role[i])
+            return false;
+    return true;
+}
+
+static cudnnStatus_t run_convolution(const char *function, cudnnHandle_t handle,
+                                     enum simdev_conv_kind kind, const void *alpha,
+                                     const void *beta, cudnnTensorDescriptor_t x,
+                                     cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t conv,
+                                     cudnnTensorDescriptor_t y, int algo,
+                                     const struct operands *operands)
+{
+    struct simdev_legacy_problem problem = {.algo = 0};
+    if (simdev_should_fail(function))
+        return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "failure on request");
+    if (!handle || !alpha || !beta || !all_given(operands))
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (algo < 0)
+        return CUDNN_STATUS_BAD_PARAM;
+    const cudnnStatus_t status = describe_problem(handle, kind, x, w, conv, y, &problem);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return status;
+    problem.alpha = factor_at(alpha);
+    problem.beta = factor_at(beta);
+    problem.algo = algo;
+    return launch_plan(handle, &problem, operands);
+}
+
+/* The functions of one kind: Get..MaxCount, Get..Algorithm_v7, Find.., Find..Ex, Get..WorkspaceSize
+ * and the convolution. The parameters have the order of the kind's functions. x, w and y name the
+ * roles among them: the descriptors, and with _data the memory. */
 #define QUERIES(Kind, KIND, Perf, Algo, A, a, B, b, C, c)                                          \
     SIMDEV_EXPORT cudnnStatus_t cudnnGetConvolution##Kind##AlgorithmMaxCount(cudnnHandle_t handle, \
                                                                              int *count)           \
@@ -337,6 +371,33 @@ static cudnnStatus_t find_algorithms(cudnnHandle_t handle, enum simdev_conv_kind
         const cudnnStatus_t status = describe_problem(handle, KIND, x, w, conv, y, &problem);      \
         return status == CUDNN_STATUS_SUCCESS ? query_workspace(&problem, (int)algo, size)         \
                                               : status;                                            \
+    }                                                                                              \
+    SIMDEV_EXPORT cudnnStatus_t cudnnFindConvolution##Kind##AlgorithmEx(                           \
+        cudnnHandle_t handle, const A a, const void *a##_data, const B b, const void *b##_data,    \
+        const cudnnConvolutionDescriptor_t conv, const C c, void *c##_data, const int requested,   \
+        int *returned, Perf *results, void *workspace, size_t workspace_bytes)                     \
+    {                                                                                              \
+        struct candidate row[MAX_ALGORITHMS];                                                      \
+        const struct operands operands = {                                                         \
+            {x_data, w_data, y_data}, NULL, NULL, workspace, workspace_bytes};                     \
+        int count = 0;                                                                             \
+        if (!handle || !returned || !results || requested < 1)                                     \
+            return CUDNN_STATUS_BAD_PARAM;                                                         \
+        const cudnnStatus_t status =                                                               \
+            find_algorithms(handle, KIND, x, w, conv, y, &operands, row, &count);                  \
+        if (status == CUDNN_STATUS_SUCCESS)                                                        \
+            REPORT(Algo, row, count, requested, returned, results);                                \
+        return status;                                                                             \
+    }                                                                                              \
+    SIMDEV_EXPORT cudnnStatus_t cudnnConvolution##Kind(                                            \
+        cudnnHandle_t handle, const void *alpha, const A a, const void *a##_data, const B b,       \
+        const void *b##_data, const cudnnConvolutionDescriptor_t conv, Algo algo, void *workspace, \
+        size_t workspace_bytes, const void *beta, const C c, void *c##_data)                       \
+    {                                                                                              \
+        const struct operands operands = {                                                         \
+            {x_data, w_data, y_data}, NULL, NULL, workspace, workspace_bytes};                     \
+        return run_convolution(__func__, handle, KIND, alpha, beta, x, w, conv, y, (int)algo,      \
+                               &operands);                                                         \
     }
 
 QUERIES(Forward, SIMDEV_CONV_FORWARD, cudnnConvolutionFwdAlgoPerf_t, cudnnConvolutionFwdAlgo_t,
@@ -347,126 +408,6 @@ QUERIES(BackwardData, SIMDEV_CONV_BACKWARD_DATA, cudnnConvolutionBwdDataAlgoPerf
 QUERIES(BackwardFilter, SIMDEV_CONV_BACKWARD_FILTER, cudnnConvolutionBwdFilterAlgoPerf_t,
         cudnnConvolutionBwdFilterAlgo_t, cudnnTensorDescriptor_t, x, cudnnTensorDescriptor_t, y,
         cudnnFilterDescriptor_t, w)
-
-SIMDEV_EXPORT cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t x_desc, const void *x,
-    const cudnnFilterDescriptor_t w_desc, const void *w, const cudnnConvolutionDescriptor_t conv,
-    const cudnnTensorDescriptor_t y_desc, void *y, const int requested, int *returned,
-    cudnnConvolutionFwdAlgoPerf_t *results, void *workspace, size_t workspace_bytes)
-{
-    struct candidate row[MAX_ALGORITHMS];
-    const struct operands operands = {{x, w, y}, NULL, NULL, workspace, workspace_bytes};
-    if (!handle || !returned || !results || requested < 1)
-        return CUDNN_STATUS_BAD_PARAM;
-    int count = 0;
-    const cudnnStatus_t status = find_algorithms(handle, SIMDEV_CONV_FORWARD, x_desc, w_desc, conv,
-                                                 y_desc, &operands, row, &count);
-    if (status == CUDNN_STATUS_SUCCESS)
-        REPORT(cudnnConvolutionFwdAlgo_t, row, count, requested, returned, results);
-    return status;
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(
-    cudnnHandle_t handle, const cudnnFilterDescriptor_t w_desc, const void *w,
-    const cudnnTensorDescriptor_t y_desc, const void *y, const cudnnConvolutionDescriptor_t conv,
-    const cudnnTensorDescriptor_t x_desc, void *x, const int requested, int *returned,
-    cudnnConvolutionBwdDataAlgoPerf_t *results, void *workspace, size_t workspace_bytes)
-{
-    struct candidate row[MAX_ALGORITHMS];
-    const struct operands operands = {{x, w, y}, NULL, NULL, workspace, workspace_bytes};
-    if (!handle || !returned || !results || requested < 1)
-        return CUDNN_STATUS_BAD_PARAM;
-    int count = 0;
-    const cudnnStatus_t status = find_algorithms(handle, SIMDEV_CONV_BACKWARD_DATA, x_desc, w_desc,
-                                                 conv, y_desc, &operands, row, &count);
-    if (status == CUDNN_STATUS_SUCCESS)
-        REPORT(cudnnConvolutionBwdDataAlgo_t, row, count, requested, returned, results);
-    return status;
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
-    cudnnHandle_t handle, const cudnnTensorDescriptor_t x_desc, const void *x,
-    const cudnnTensorDescriptor_t y_desc, const void *y, const cudnnConvolutionDescriptor_t conv,
-    const cudnnFilterDescriptor_t w_desc, void *w, const int requested, int *returned,
-    cudnnConvolutionBwdFilterAlgoPerf_t *results, void *workspace, size_t workspace_bytes)
-{
-    struct candidate row[MAX_ALGORITHMS];
-    const struct operands operands = {{x, w, y}, NULL, NULL, workspace, workspace_bytes};
-    if (!handle || !returned || !results || requested < 1)
-        return CUDNN_STATUS_BAD_PARAM;
-    int count = 0;
-    const cudnnStatus_t status = find_algorithms(handle, SIMDEV_CONV_BACKWARD_FILTER, x_desc,
-                                                 w_desc, conv, y_desc, &operands, row, &count);
-    if (status == CUDNN_STATUS_SUCCESS)
-        REPORT(cudnnConvolutionBwdFilterAlgo_t, row, count, requested, returned, results);
-    return status;
-}
-
-/* ---- the convolutions ---- */
-
-static bool all_given(const struct operands *operands)
-{
-    for (int i = 0; i < SIMDEV_ROLES; i++)
-        if (!operands->role[i])
-            return false;
-    return true;
-}
-
-static cudnnStatus_t run_convolution(const char *function, cudnnHandle_t handle,
-                                     enum simdev_conv_kind kind, const void *alpha,
-                                     const void *beta, cudnnTensorDescriptor_t x,
-                                     cudnnFilterDescriptor_t w, cudnnConvolutionDescriptor_t conv,
-                                     cudnnTensorDescriptor_t y, int algo,
-                                     const struct operands *operands)
-{
-    struct simdev_legacy_problem problem = {.algo = 0};
-    if (simdev_should_fail(function))
-        return simdev_fail(CUDNN_STATUS_EXECUTION_FAILED, "failure on request");
-    if (!handle || !alpha || !beta || !all_given(operands))
-        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    if (algo < 0)
-        return CUDNN_STATUS_BAD_PARAM;
-    const cudnnStatus_t status = describe_problem(handle, kind, x, w, conv, y, &problem);
-    if (status != CUDNN_STATUS_SUCCESS)
-        return status;
-    problem.alpha = factor_at(alpha);
-    problem.beta = factor_at(beta);
-    problem.algo = algo;
-    return launch_plan(handle, &problem, operands);
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionForward(
-    cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t x_desc, const void *x,
-    const cudnnFilterDescriptor_t w_desc, const void *w, const cudnnConvolutionDescriptor_t conv,
-    cudnnConvolutionFwdAlgo_t algo, void *workspace, size_t workspace_bytes, const void *beta,
-    const cudnnTensorDescriptor_t y_desc, void *y)
-{
-    const struct operands operands = {{x, w, y}, NULL, NULL, workspace, workspace_bytes};
-    return run_convolution("cudnnConvolutionForward", handle, SIMDEV_CONV_FORWARD, alpha, beta,
-                           x_desc, w_desc, conv, y_desc, (int)algo, &operands);
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBackwardData(
-    cudnnHandle_t handle, const void *alpha, const cudnnFilterDescriptor_t w_desc, const void *w,
-    const cudnnTensorDescriptor_t y_desc, const void *y, const cudnnConvolutionDescriptor_t conv,
-    cudnnConvolutionBwdDataAlgo_t algo, void *workspace, size_t workspace_bytes, const void *beta,
-    const cudnnTensorDescriptor_t x_desc, void *x)
-{
-    const struct operands operands = {{x, w, y}, NULL, NULL, workspace, workspace_bytes};
-    return run_convolution("cudnnConvolutionBackwardData", handle, SIMDEV_CONV_BACKWARD_DATA, alpha,
-                           beta, x_desc, w_desc, conv, y_desc, (int)algo, &operands);
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBackwardFilter(
-    cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t x_desc, const void *x,
-    const cudnnTensorDescriptor_t y_desc, const void *y, const cudnnConvolutionDescriptor_t conv,
-    cudnnConvolutionBwdFilterAlgo_t algo, void *workspace, size_t workspace_bytes, const void *beta,
-    const cudnnFilterDescriptor_t w_desc, void *w)
-{
-    const struct operands operands = {{x, w, y}, NULL, NULL, workspace, workspace_bytes};
-    return run_convolution("cudnnConvolutionBackwardFilter", handle, SIMDEV_CONV_BACKWARD_FILTER,
-                           alpha, beta, x_desc, w_desc, conv, y_desc, (int)algo, &operands);
-}
 
 SIMDEV_EXPORT cudnnStatus_t cudnnConvolutionBiasActivationForward(
     cudnnHandle_t handle, const void *alpha1, const cudnnTensorDescriptor_t x_desc, const void *x,
