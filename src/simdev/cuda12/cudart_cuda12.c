@@ -150,91 +150,47 @@ cudaError_t cudaGetDeviceProperties_v2(struct cuda12_device_prop *prop, int devi
     return cudaSuccess;
 }
 
+/* A function of CUDA 12 with the name `exported`, by one of CUDA 13. The header renames some names
+ * and declares them as in CUDA 13, so each has another name here. */
+#define OLD(function, exported, parameters, call)                                                  \
+    cudaError_t function parameters __asm__(exported);                                             \
+    cudaError_t function parameters                                                                \
+    {                                                                                              \
+        return call;                                                                               \
+    }
+
 /* --- forms without edge data --- */
 
-/* For names that the header renames, because their declarations are those of CUDA 13. */
-#define OLD(name) __asm__(name)
-
-cudaError_t simdev_12_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                                   unsigned long long *id) OLD("cudaStreamGetCaptureInfo");
-cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                                        unsigned long long *id, cudaGraph_t *graph,
-                                        const cudaGraphNode_t **nodes, size_t *count);
-cudaError_t simdev_12_update(cudaStream_t stream, cudaGraphNode_t *nodes, size_t count,
-                             unsigned flags) OLD("cudaStreamUpdateCaptureDependencies");
-cudaError_t simdev_12_add_dependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-                                       const cudaGraphNode_t *to, size_t count)
-    OLD("cudaGraphAddDependencies");
-cudaError_t simdev_12_add_node(cudaGraphNode_t *node, cudaGraph_t graph,
-                               const cudaGraphNode_t *dependencies, size_t count,
-                               struct cudaGraphNodeParams *params) OLD("cudaGraphAddNode");
-cudaError_t simdev_12_edges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
-                            size_t *count) OLD("cudaGraphGetEdges");
-cudaError_t simdev_12_dependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count)
-    OLD("cudaGraphNodeGetDependencies");
-cudaError_t simdev_12_dependents(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count)
-    OLD("cudaGraphNodeGetDependentNodes");
-cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t start, cudaEvent_t end);
-
-cudaError_t simdev_12_capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                                   unsigned long long *id)
-{
-    return cudaStreamGetCaptureInfo(stream, status, id, NULL, NULL, NULL, NULL);
-}
-
-cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                                        unsigned long long *id, cudaGraph_t *graph,
-                                        const cudaGraphNode_t **nodes, size_t *count)
-{
-    return cudaStreamGetCaptureInfo(stream, status, id, graph, nodes, NULL, count);
-}
-
-cudaError_t simdev_12_update(cudaStream_t stream, cudaGraphNode_t *nodes, size_t count,
-                             unsigned flags)
-{
-    return cudaStreamUpdateCaptureDependencies(stream, nodes, NULL, count, flags);
-}
-
-cudaError_t simdev_12_add_dependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-                                       const cudaGraphNode_t *to, size_t count)
-{
-    return cudaGraphAddDependencies(graph, from, to, NULL, count);
-}
-
-cudaError_t simdev_12_add_node(cudaGraphNode_t *node, cudaGraph_t graph,
-                               const cudaGraphNode_t *dependencies, size_t count,
-                               struct cudaGraphNodeParams *params)
-{
-    return cudaGraphAddNode(node, graph, dependencies, NULL, count, params);
-}
-
-cudaError_t simdev_12_edges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
-                            size_t *count)
-{
-    return cudaGraphGetEdges(graph, from, to, NULL, count);
-}
-
-cudaError_t simdev_12_dependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count)
-{
-    return cudaGraphNodeGetDependencies(node, nodes, NULL, count);
-}
-
-cudaError_t simdev_12_dependents(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count)
-{
-    return cudaGraphNodeGetDependentNodes(node, nodes, NULL, count);
-}
-
-cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t start, cudaEvent_t end)
-{
-    return cudaEventElapsedTime(ms, start, end);
-}
+OLD(simdev_12_capture_info, "cudaStreamGetCaptureInfo",
+    (cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id),
+    cudaStreamGetCaptureInfo(stream, status, id, NULL, NULL, NULL, NULL))
+OLD(simdev_12_capture_info_v2, "cudaStreamGetCaptureInfo_v2",
+    (cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id,
+     cudaGraph_t *graph, const cudaGraphNode_t **nodes, size_t *count),
+    cudaStreamGetCaptureInfo(stream, status, id, graph, nodes, NULL, count))
+OLD(simdev_12_update, "cudaStreamUpdateCaptureDependencies",
+    (cudaStream_t stream, cudaGraphNode_t *nodes, size_t count, unsigned flags),
+    cudaStreamUpdateCaptureDependencies(stream, nodes, NULL, count, flags))
+OLD(simdev_12_add_dependencies, "cudaGraphAddDependencies",
+    (cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t count),
+    cudaGraphAddDependencies(graph, from, to, NULL, count))
+OLD(simdev_12_add_node, "cudaGraphAddNode",
+    (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+     struct cudaGraphNodeParams *params),
+    cudaGraphAddNode(node, graph, dependencies, NULL, count, params))
+OLD(simdev_12_edges, "cudaGraphGetEdges",
+    (cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, size_t *count),
+    cudaGraphGetEdges(graph, from, to, NULL, count))
+OLD(simdev_12_dependencies, "cudaGraphNodeGetDependencies",
+    (cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count),
+    cudaGraphNodeGetDependencies(node, nodes, NULL, count))
+OLD(simdev_12_dependents, "cudaGraphNodeGetDependentNodes",
+    (cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count),
+    cudaGraphNodeGetDependentNodes(node, nodes, NULL, count))
+OLD(simdev_12_elapsed, "cudaEventElapsedTime_v2", (float *ms, cudaEvent_t start, cudaEvent_t end),
+    cudaEventElapsedTime(ms, start, end))
 
 /* --- forms with a device number --- */
-
-cudaError_t simdev_12_advise(const void *memory, size_t bytes, enum cudaMemoryAdvise advice,
-                             int device) OLD("cudaMemAdvise");
-cudaError_t simdev_12_prefetch(const void *memory, size_t bytes, int device, cudaStream_t stream)
-    OLD("cudaMemPrefetchAsync");
 
 /* The host's number is -1. */
 static struct cudaMemLocation location_of(int device)
@@ -244,13 +200,9 @@ static struct cudaMemLocation location_of(int device)
                                     .id = device < 0 ? 0 : device};
 }
 
-cudaError_t simdev_12_advise(const void *memory, size_t bytes, enum cudaMemoryAdvise advice,
-                             int device)
-{
-    return cudaMemAdvise(memory, bytes, advice, location_of(device));
-}
-
-cudaError_t simdev_12_prefetch(const void *memory, size_t bytes, int device, cudaStream_t stream)
-{
-    return cudaMemPrefetchAsync(memory, bytes, location_of(device), 0, stream);
-}
+OLD(simdev_12_advise, "cudaMemAdvise",
+    (const void *memory, size_t bytes, enum cudaMemoryAdvise advice, int device),
+    cudaMemAdvise(memory, bytes, advice, location_of(device)))
+OLD(simdev_12_prefetch, "cudaMemPrefetchAsync",
+    (const void *memory, size_t bytes, int device, cudaStream_t stream),
+    cudaMemPrefetchAsync(memory, bytes, location_of(device), 0, stream))

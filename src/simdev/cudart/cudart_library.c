@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 /* Options are for compilers and linkers, which are not simulated. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 static struct simdev_module *module_of(cudaLibrary_t library)
 {
@@ -27,8 +28,6 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
                                 enum cudaLibraryOption *library_options, void **library_values,
                                 unsigned library_count)
 {
-    (void)options, (void)values, (void)count;
-    (void)library_options, (void)library_values, (void)library_count;
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess && (!library || !code))
         error = cudaErrorInvalidValue;
@@ -60,8 +59,6 @@ cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *path,
                                     enum cudaLibraryOption *library_options, void **library_values,
                                     unsigned library_count)
 {
-    (void)options, (void)values, (void)count;
-    (void)library_options, (void)library_values, (void)library_count;
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess && (!library || !path))
         error = cudaErrorInvalidValue;
@@ -83,13 +80,20 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t library)
     return simdev_leave(error);
 }
 
+/* Begins a call about a library. `given`: its arguments are. */
+static cudaError_t enter_library(const char *function, cudaLibrary_t library, bool given)
+{
+    const cudaError_t error = simdev_enter(function);
+    if (error != cudaSuccess)
+        return error;
+    return !given                                     ? cudaErrorInvalidValue
+           : !simdev_module_known(module_of(library)) ? cudaErrorInvalidResourceHandle
+                                                      : cudaSuccess;
+}
+
 cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, const char *name)
 {
-    cudaError_t error = simdev_enter(__func__);
-    if (error == cudaSuccess && (!kernel || !name))
-        error = cudaErrorInvalidValue;
-    if (error == cudaSuccess && !simdev_module_known(module_of(library)))
-        error = cudaErrorInvalidResourceHandle;
+    const cudaError_t error = enter_library(__func__, library, kernel && name);
     if (error != cudaSuccess)
         return simdev_leave(error);
     struct simdev_function *function = simdev_module_function(module_of(library), name);
@@ -99,11 +103,7 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, co
 
 cudaError_t cudaLibraryGetKernelCount(unsigned *count, cudaLibrary_t library)
 {
-    cudaError_t error = simdev_enter(__func__);
-    if (error == cudaSuccess && !count)
-        error = cudaErrorInvalidValue;
-    if (error == cudaSuccess && !simdev_module_known(module_of(library)))
-        error = cudaErrorInvalidResourceHandle;
+    const cudaError_t error = enter_library(__func__, library, count);
     if (error == cudaSuccess)
         *count = simdev_module_count(module_of(library));
     return simdev_leave(error);
@@ -111,11 +111,7 @@ cudaError_t cudaLibraryGetKernelCount(unsigned *count, cudaLibrary_t library)
 
 cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned most, cudaLibrary_t library)
 {
-    cudaError_t error = simdev_enter(__func__);
-    if (error == cudaSuccess && !kernels)
-        error = cudaErrorInvalidValue;
-    if (error == cudaSuccess && !simdev_module_known(module_of(library)))
-        error = cudaErrorInvalidResourceHandle;
+    const cudaError_t error = enter_library(__func__, library, kernels);
     if (error == cudaSuccess)
         (void)simdev_module_list(module_of(library), (struct simdev_function **)(void *)kernels,
                                  most);
@@ -125,11 +121,7 @@ cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned most, cu
 static cudaError_t find_variable(const char *function, void **address, size_t *bytes,
                                  cudaLibrary_t library, const char *name)
 {
-    cudaError_t error = simdev_enter(function);
-    if (error == cudaSuccess && (!address || !name))
-        error = cudaErrorInvalidValue;
-    if (error == cudaSuccess && !simdev_module_known(module_of(library)))
-        error = cudaErrorInvalidResourceHandle;
+    cudaError_t error = enter_library(function, library, address && name);
     if (error == cudaSuccess && !simdev_module_variable(module_of(library), name, address, bytes))
         error = cudaErrorSymbolNotFound;
     return simdev_leave(error);
@@ -150,7 +142,6 @@ cudaError_t cudaLibraryGetManaged(void **address, size_t *bytes, cudaLibrary_t l
 /* Images contain no information about functions with one address on host and device. */
 cudaError_t cudaLibraryGetUnifiedFunction(void **function, cudaLibrary_t library, const char *name)
 {
-    (void)function, (void)library, (void)name;
     const cudaError_t error = simdev_enter(__func__);
     return simdev_leave(error != cudaSuccess ? error : cudaErrorSymbolNotFound);
 }

@@ -257,31 +257,19 @@ STANDIN_EXPORT int nvmlDeviceGetPcieThroughput(const void *handle, int counter, 
 
 /* ---- links between devices, and processes: queried only during start-up, not simulated ---- */
 
-STANDIN_EXPORT int nvmlDeviceGetNvLinkState(const void *handle, unsigned link, int *is_active)
-{
-    (void)handle, (void)link, (void)is_active;
-    return NOT_SUPPORTED;
-}
+#define REFUSED(name, error)                                                                       \
+    STANDIN_EXPORT int name(void)                                                                  \
+    {                                                                                              \
+        return error;                                                                              \
+    }
 
-STANDIN_EXPORT int nvmlDeviceGetNvLinkCapability(const void *handle, unsigned link, int capability,
-                                                 unsigned *has)
-{
-    (void)handle, (void)link, (void)capability, (void)has;
-    return NOT_SUPPORTED;
-}
-
-STANDIN_EXPORT int nvmlDeviceGetNvLinkRemoteDeviceType(const void *handle, unsigned link, int *type)
-{
-    (void)handle, (void)link, (void)type;
-    return NOT_SUPPORTED;
-}
-
-STANDIN_EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(const void *handle, unsigned link,
-                                                       void *info)
-{
-    (void)handle, (void)link, (void)info;
-    return NOT_SUPPORTED;
-}
+REFUSED(nvmlDeviceGetNvLinkState, NOT_SUPPORTED)
+REFUSED(nvmlDeviceGetNvLinkCapability, NOT_SUPPORTED)
+REFUSED(nvmlDeviceGetNvLinkRemoteDeviceType, NOT_SUPPORTED)
+REFUSED(nvmlDeviceGetNvLinkRemotePciInfo_v2, NOT_SUPPORTED)
+REFUSED(nvmlDeviceGetP2PStatus, NOT_SUPPORTED)
+REFUSED(nvmlDeviceGetUUID, NOT_SUPPORTED)
+REFUSED(nvmlDeviceGetHandleByUUID, NOT_FOUND)
 
 STANDIN_EXPORT int nvmlDeviceGetComputeRunningProcesses(const void *handle, unsigned *count,
                                                         void *processes)
@@ -291,23 +279,4 @@ STANDIN_EXPORT int nvmlDeviceGetComputeRunningProcesses(const void *handle, unsi
         return INVALID_ARGUMENT;
     *count = 0;
     return 0;
-}
-
-STANDIN_EXPORT int nvmlDeviceGetP2PStatus(const void *handle, const void *peer, int index,
-                                          int *status)
-{
-    (void)handle, (void)peer, (void)index, (void)status;
-    return NOT_SUPPORTED;
-}
-
-STANDIN_EXPORT int nvmlDeviceGetUUID(const void *handle, char *text, unsigned length)
-{
-    (void)handle, (void)text, (void)length;
-    return NOT_SUPPORTED;
-}
-
-STANDIN_EXPORT int nvmlDeviceGetHandleByUUID(const char *text, void **handle)
-{
-    (void)text, (void)handle;
-    return NOT_FOUND;
 }
