@@ -79,6 +79,6 @@ void simdev_account_report(cJSON *report)
     cJSON_AddNumberToObject(reads, "bytes", (double)unwritten.bytes);
     add_kind(reads, "by", SIMDEV_TALLY_READER);
     cJSON *times = cJSON_AddObjectToObject(report, "times");
-    cJSON_AddStringToObject(times, "from", simdev_time_modelled() ? "model" : "clock");
+    cJSON_AddStringToObject(times, "from", simdev_account_on() ? "model" : "clock");
     cJSON_AddNumberToObject(times, "asked", (double)simdev_times_told());
 }

@@ -3,6 +3,7 @@
  *
  * An image never changes. A launch holds a reference, so an update does not change launches that
  * are already queued. One launch is one operation on its stream. */
+#include "cudart_account.h"
 #include "cudart_graph.h"
 #include "cudart_graph_memory.h"
 #include "cudart_race.h"
@@ -476,7 +477,7 @@ cudaError_t simdev_graph_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node, cu
 static uint64_t time_of(const struct image *image)
 {
     uint64_t nanoseconds = 0;
-    for (size_t i = 0; simdev_time_modelled() && i < image->steps; i++)
+    for (size_t i = 0; simdev_account_on() && i < image->steps; i++)
         if (image->step[i].item)
             nanoseconds += simdev_time_of_work(&image->step[i].item->work);
     return nanoseconds;

@@ -205,7 +205,7 @@ static void complete_head(struct CUstream_st *stream)
     if (!stream->head)
         stream->tail = NULL;
     stream->running = false;
-    if (!simdev_time_modelled())
+    if (!simdev_account_on())
         op->done_ns = now_ns();
     op->done = true;
     release_op(op);
@@ -367,7 +367,7 @@ static struct CUstream_st *stream_of(cudaStream_t handle)
 static void set_time(struct simdev_op *op, struct CUstream_st *stream)
 {
     uint64_t start = stream->time;
-    if (!simdev_time_modelled())
+    if (!simdev_account_on())
         return;
     if (op->task.after)
         start = op->task.after->done_ns > start ? op->task.after->done_ns : start;

@@ -50,7 +50,6 @@ static void read_settings(void)
     bool usable = simdev_device_init();
     usable = simdev_report_init() && usable;
     usable = simdev_account_init() && usable;
-    usable = simdev_time_init() && usable;
     usable = simdev_record_init() && usable;
     init_error = usable ? cudaSuccess : cudaErrorInitializationError;
     simdev_race_init();

@@ -6,12 +6,6 @@
 
 #include "cudart_internal.h"
 
-/* Reads SIMDEV_TIME: "model" (the default in account mode) or "clock". False, after a violation
- * that gives the reason, for any other value. */
-bool simdev_time_init(void);
-/* True if events return the model's time. False: the clock's. */
-bool simdev_time_modelled(void);
-
 /* Nanoseconds of one operation. */
 uint64_t simdev_time_of_work(const struct simdev_work *work);
 uint64_t simdev_time_of(const struct simdev_task *task);

@@ -1,7 +1,6 @@
 /* Executes a plan in stream order after checking that its operands and workspace lie inside live
  * allocations. */
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,35 +112,6 @@ static bool check_run(const struct run *run, const char *when)
             return false;
     }
     return check_workspace(run, when);
-}
-
-/* ---- how many at a time ---- */
-
-static pthread_once_t compute_once = PTHREAD_ONCE_INIT;
-static sem_t compute; /* places left */
-static bool compute_limited;
-
-static void compute_init(void)
-{
-    const char *value = getenv("SIMDEV_COMPUTE");
-    const long places = value && *value ? strtol(value, NULL, 10) : 0;
-    if (places < 0 || (value && *value && places == 0))
-        simdev_violation("SIMDEV_COMPUTE %s: not a number of convolutions", value);
-    compute_limited = places > 0 && sem_init(&compute, 0, (unsigned)places) == 0;
-}
-
-/* A large convolution fills a GPU, so convolutions of other streams wait for it. */
-static void compute_begin(void)
-{
-    pthread_once(&compute_once, compute_init);
-    while (compute_limited && sem_wait(&compute) != 0)
-        continue;
-}
-
-static void compute_end(void)
-{
-    if (compute_limited)
-        sem_post(&compute);
 }
 
 /* ---- the work ---- */
@@ -381,13 +351,11 @@ static void compute_run(void *arg)
         return;
     }
     touch_operands(run);
-    compute_begin();
     char **data = calloc((size_t)run->program->tensors + 1, sizeof *data);
     overwrite_workspace(run);
     if (!data || !run_nodes(run, data))
         simdev_violation("a plan could not be computed: no host memory");
     overwrite_workspace(run);
-    compute_end();
     simdev_note_workspace(run->program->workspace);
     free(data);
 }
