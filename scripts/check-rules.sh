@@ -271,8 +271,9 @@ planner_is_pure()
 # - neutral: base, cli/common, cli/program, and the options of the library (config, decide), which commands read to
 #   set them
 # - the library and its commands: all other parts, which do not use the simulated GPU
-# - the simulated GPU: simdev/simulate uses only neutral parts, the rest of src/simdev none. It gets the library as a
-#   file to preload. cli/main, the table of all commands, is the only user of simdev/simulate.
+# - the simulated GPU: simdev/simulate uses only neutral parts and simdev/progress.h, the rest of src/simdev none of
+#   the others. It gets the library as a file to preload. cli/main, the table of all commands, is the only user of
+#   simdev/simulate.
 parts()
 {
     cat <<'END'
@@ -300,7 +301,8 @@ cli/report:       base account config cli/common cli/layers
 cli/run:          base policies account config cli/common cli/program
 cli/status:       base account config cli/common cli/program cli/layers
 cli/verify:       base plan policies decide account config cudnn/standalone cli/common cli/program cli/layers
-simdev/simulate:  base cli/common cli/program
+simdev/progress:
+simdev/simulate:  base cli/common cli/program simdev/progress
 cli/main:         base cudnn/standalone cli/common cli/config cli/doctor cli/predict cli/report cli/run cli/status cli/verify simdev/simulate
 END
 }

@@ -6,6 +6,7 @@
 #ifndef SIMDEV_H
 #define SIMDEV_H
 
+#include "progress.h"
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -188,10 +189,6 @@ uint64_t simdev_calls(const char *function);
  * none, UINT64_MAX: all. For cuStreamWaitEvent and cuEventRecord. SIMDEV_DROP=NAME:n does the same
  * from the start. */
 void simdev_drop(const char *function, uint64_t nth);
-
-enum {
-    SIMDEV_MAX_DEVICES = 16
-};
 
 /* The device-property profile of a device, in the form that cuDNN's DEVICEPROP descriptor accepts:
  * one JSON object. Valid for the life of the process. NULL if there is no such device or if its

@@ -41,7 +41,7 @@ static void add_figures(cJSON *object, const struct cs_sim_outcome *r)
 static cJSON *processes_json(const struct cs_sim_outcome *outcome)
 {
     cJSON *list = cJSON_CreateArray();
-    for (int i = 0; i < outcome->processes && i < CS_MOST_PROCESSES; i++) {
+    for (int i = 0; i < outcome->processes && i < SIMDEV_MOST_PROCESSES; i++) {
         cJSON *one = cJSON_CreateObject();
         cJSON_AddNumberToObject(one, "pid", (double)outcome->process[i].pid);
         cJSON_AddNumberToObject(one, "device_peak", (double)outcome->process[i].device_peak);

@@ -110,7 +110,7 @@ static void print_processes(const struct cs_sim_outcome *outcome, const char *si
     printf("\nprocesses   %d used the device %s convshim. All figures except the device peak are "
            "from process %ld.\n",
            outcome->processes, side, (long)outcome->pid);
-    for (int i = 0; i < outcome->processes && i < CS_MOST_PROCESSES; i++) {
+    for (int i = 0; i < outcome->processes && i < SIMDEV_MOST_PROCESSES; i++) {
         const struct cs_sim_process *process = &outcome->process[i];
         printf("  %-*ld%*s, %" PRId64 " convolution%s launched%s\n", FIGURE, (long)process->pid,
                CELL, cs_table_bytes_text(bytes, process->device_peak), process->launches,

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-bool cs_sim_progress_read(const char *folder, struct cs_sim_progress *progress)
+bool cs_sim_progress_read(const char *folder, struct simdev_progress *progress)
 {
     char path[PATH_MAX + 16];
     snprintf(path, sizeof path, "%s/progress", folder);
@@ -64,7 +64,7 @@ static cJSON *read_file_of(const struct cs_sim_run *run, const char *kind, pid_t
     return root;
 }
 
-static bool used_device(const struct cs_process_progress *process)
+static bool used_device(const struct simdev_process *process)
 {
     return process->peak_bytes > 0 || process->kernels > 0 || process->library_calls > 0 ||
            process->convolutions > 0;
@@ -73,14 +73,14 @@ static bool used_device(const struct cs_process_progress *process)
 /* Lists the processes that used the device. Returns the one that run->process selects, or the one
  * that held most if it is 0. If no process used the device, or fewer than run->process did: the
  * first that looked for it. NULL: there is none. */
-static const struct cs_process_progress *list_processes(const struct cs_sim_progress *progress,
-                                                        const struct cs_sim_run *run,
-                                                        struct cs_sim_outcome *outcome)
+static const struct simdev_process *list_processes(const struct simdev_progress *progress,
+                                                   const struct cs_sim_run *run,
+                                                   struct cs_sim_outcome *outcome)
 {
-    const struct cs_process_progress *chosen = NULL;
+    const struct simdev_process *chosen = NULL;
     char path[PLACE];
-    for (int i = 0; i < CS_MOST_PROCESSES; i++) {
-        const struct cs_process_progress *process = &progress->process[i];
+    for (int i = 0; i < SIMDEV_MOST_PROCESSES; i++) {
+        const struct simdev_process *process = &progress->process[i];
         const pid_t pid = (pid_t)process->pid;
         if (pid != 0 && !chosen)
             chosen = process;
@@ -109,7 +109,7 @@ const char *cs_planning_version(const char *planning)
 }
 
 /* Takes the figures that the device stores while the process runs. */
-static void take_process(const struct cs_process_progress *process, struct cs_sim_outcome *outcome)
+static void take_process(const struct simdev_process *process, struct cs_sim_outcome *outcome)
 {
     outcome->pid = (pid_t)process->pid;
     outcome->used = used_device(process);
@@ -124,13 +124,13 @@ static void take_process(const struct cs_process_progress *process, struct cs_si
 }
 
 /* Takes the peaks of all GPUs. The figures of the run are those of the GPU that needs most. */
-static void take_gpus(const struct cs_sim_progress *progress, const struct cs_sim_run *run,
+static void take_gpus(const struct simdev_progress *progress, const struct cs_sim_run *run,
                       struct cs_sim_outcome *outcome)
 {
-    outcome->missing_gpu = (int64_t)progress->missing_gpu;
-    outcome->gpus = run->gpus > 1 && run->gpus <= CS_MOST_GPUS ? run->gpus : 1;
+    outcome->missing_gpu = (int64_t)progress->missing;
+    outcome->gpus = run->gpus > 1 && run->gpus <= SIMDEV_MAX_DEVICES ? run->gpus : 1;
     for (int i = 0; i < outcome->gpus; i++) {
-        const struct cs_gpu_progress *gpu = &progress->gpu[i];
+        const struct simdev_shared_device *gpu = &progress->device[i];
         int64_t *const peak = outcome->gpu[i];
         peak[CS_FIGURE_allocated_peak] = peak[CS_FIGURE_reserved_peak] = -1;
         peak[CS_FIGURE_device_peak] = (int64_t)gpu->peak_bytes;
@@ -169,7 +169,7 @@ static void take_framework(struct cs_sim_outcome *outcome)
         outcome->held = taken - outcome->allocated;
     cJSON_ArrayForEach(gpu, cs_json_at(peaks, "gpus"))
     {
-        const int index = gpu->string ? atoi(gpu->string) : CS_MOST_GPUS;
+        const int index = gpu->string ? atoi(gpu->string) : SIMDEV_MAX_DEVICES;
         if (index < 0 || index >= outcome->gpus)
             continue;
         outcome->gpu[index][CS_FIGURE_allocated_peak] = number_of(gpu, "allocated");
@@ -179,7 +179,7 @@ static void take_framework(struct cs_sim_outcome *outcome)
 
 /* Adds the refused allocations of a process. Those of the chosen one are in the framework's report,
  * which was taken. */
-static void add_refusals(const struct cs_process_progress *process, const struct cs_sim_run *run,
+static void add_refusals(const struct simdev_process *process, const struct cs_sim_run *run,
                          struct cs_sim_outcome *outcome)
 {
     const int64_t refused = (int64_t)process->refused;
@@ -216,14 +216,14 @@ static void take_totals(struct cs_sim_outcome *outcome)
 bool cs_sim_outcome_read(struct cs_sim_run *run)
 {
     struct cs_sim_outcome *outcome = &run->outcome;
-    struct cs_sim_progress progress;
+    struct simdev_progress progress;
     char path[PLACE];
     bool good = true;
     *outcome = (struct cs_sim_outcome){
         .status = outcome->status, .seconds = outcome->seconds, .planned = true};
-    const struct cs_process_progress *chosen = cs_sim_progress_read(run->folder, &progress)
-                                                   ? list_processes(&progress, run, outcome)
-                                                   : NULL;
+    const struct simdev_process *chosen = cs_sim_progress_read(run->folder, &progress)
+                                              ? list_processes(&progress, run, outcome)
+                                              : NULL;
     if (chosen) {
         take_process(chosen, outcome);
         take_gpus(&progress, run, outcome);
@@ -234,7 +234,7 @@ bool cs_sim_outcome_read(struct cs_sim_run *run)
     }
     take_report(outcome);
     take_framework(outcome);
-    for (int i = 0; chosen && i < CS_MOST_PROCESSES; i++)
+    for (int i = 0; chosen && i < SIMDEV_MOST_PROCESSES; i++)
         add_refusals(&progress.process[i], run, outcome);
     take_totals(outcome);
     outcome->work = cs_sim_work_read(outcome);

@@ -3,6 +3,7 @@
 #ifndef SIMDEV_SIMULATE_RUN_OUTCOME_H
 #define SIMDEV_SIMULATE_RUN_OUTCOME_H
 
+#include "simdev/progress.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,40 +15,9 @@ struct cJSON;
 struct cs_sim_run;
 struct cs_text;
 
-/* The progress of a simulated run, which the device keeps in a mapped file. The file also outlives
- * a process that is killed. */
-
-enum {
-    CS_MOST_PROCESSES = 64,
-    CS_MOST_GPUS = 16
-};
-
-/* The counters of one process, in the layout of src/simdev/cudart/cudart_record.h. The next two
- * structs are also in its layout. */
-struct cs_process_progress {
-    unsigned long long pid; /* 0: unused */
-    unsigned long long convolutions, kernels, library_calls, live_bytes, peak_bytes;
-    unsigned long long largest_workspace, tensor_bytes;
-    unsigned long long refused, last_refused_bytes, last_refused_live;
-    char planning[32];
-    unsigned long long live_on[CS_MOST_GPUS], context_on[CS_MOST_GPUS];
-};
-
-struct cs_gpu_progress {
-    unsigned long long live_bytes, peak_bytes, context_bytes, needed_bytes;
-};
-
-struct cs_sim_progress {
-    char magic[8];
-    unsigned long long convolutions, kernels, live_bytes, peak_bytes; /* of all processes */
-    unsigned long long unlisted, missing_gpu;
-    struct cs_gpu_progress gpu[CS_MOST_GPUS];
-    struct cs_process_progress process[CS_MOST_PROCESSES];
-};
-
 /* Reads the progress file in the folder of a run. False: no process has looked for the device yet.
  */
-bool cs_sim_progress_read(const char *folder, struct cs_sim_progress *progress);
+bool cs_sim_progress_read(const char *folder, struct simdev_progress *progress);
 
 /* The figures of a run. The first CS_PEAKS of them are peaks. */
 enum cs_figure {
@@ -75,10 +45,11 @@ struct cs_sim_outcome {
     bool used;     /* a process used the device; if not, all following members are empty */
     int processes; /* how many did */
     int idle;      /* how many found the device and did not use it */
-    struct cs_sim_process process[CS_MOST_PROCESSES];
+    struct cs_sim_process process[SIMDEV_MOST_PROCESSES];
     int gpus;            /* that the program saw */
     int64_t missing_gpu; /* the highest number that a process selected beyond them; 0: none */
-    int64_t gpu[CS_MOST_GPUS][CS_PEAKS]; /* peaks of all processes on each; -1: not reported */
+    int64_t gpu[SIMDEV_MAX_DEVICES]
+               [CS_PEAKS];       /* peaks of all processes on each; -1: not reported */
     int64_t device_peak, needed; /* on the GPU that needs most; `needed` with the contexts */
     pid_t pid;
     int number;        /* of that process, as in cs_sim_run; 0: not known */

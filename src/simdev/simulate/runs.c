@@ -245,7 +245,7 @@ static void end_server(const struct batch *batch, int status)
  * single run. */
 static bool has_used_device(const struct cs_fork_server *server)
 {
-    struct cs_sim_progress progress;
+    struct simdev_progress progress;
     return !server->ready && cs_sim_progress_read(server->folder, &progress) &&
            (progress.peak_bytes > 0 || progress.kernels > 0 || progress.convolutions > 0);
 }
@@ -277,7 +277,7 @@ static void look_at_server(const struct batch *batch)
 /* Puts the progress of a run: "without 3 s: 24 convolutions, 1.2 GiB". */
 static void put_run(const struct cs_sim_run *run, struct cs_text *text)
 {
-    struct cs_sim_progress progress;
+    struct simdev_progress progress;
     char bytes[CS_BYTES_TEXT];
     cs_text_put(text, "%s%s %.0f s", text->length > 0 ? "; " : "", run->name,
                 cs_clock_seconds() - run->outcome.seconds);

@@ -8,14 +8,14 @@
 
 /* Writes it for up to two processes on one GPU (pid 0: no more), which held their peaks at the same
  * time. */
-static inline void write_progress(const char *path, const struct cs_process_progress process[2])
+static inline void write_progress(const char *path, const struct simdev_process process[2])
 {
-    static struct cs_sim_progress progress;
+    static struct simdev_progress progress;
     memset(&progress, 0, sizeof progress);
     for (int i = 0; i < 2 && process[i].pid; i++) {
         progress.process[i] = process[i];
-        progress.gpu[0].peak_bytes += process[i].peak_bytes;
-        progress.gpu[0].needed_bytes += process[i].peak_bytes;
+        progress.device[0].peak_bytes += process[i].peak_bytes;
+        progress.device[0].needed_bytes += process[i].peak_bytes;
     }
     FILE *file = fopen(path, "w");
     CHECK(file && fwrite(&progress, sizeof progress, 1, file) == 1 && fclose(file) == 0);

@@ -93,8 +93,7 @@ static void files_of_runs_are_read(void)
 {
     mkdir("damaged", 0777);
     write_file("damaged/report.3.json", "{");
-    write_progress("damaged/progress",
-                   (struct cs_process_progress[]){{.pid = 3, .peak_bytes = 1}, {0}});
+    write_progress("damaged/progress", (struct simdev_process[]){{.pid = 3, .peak_bytes = 1}, {0}});
     golden_add("plain", show_result, "plain");
     golden_add("tiled", show_result, "tiled");
     golden_add("shared", show_result, "shared");
@@ -352,29 +351,28 @@ static void copy_runs(void)
     snprintf(copy, sizeof copy, "cp -r '%s'/tests/data/runs/* .", root);
     CHECK(system(copy) == 0);
     write_progress("plain/progress",
-                   (struct cs_process_progress[]){{.pid = 5, .peak_bytes = 10, .convolutions = 77},
-                                                  {.pid = 7,
-                                                   .peak_bytes = 40000000,
-                                                   .convolutions = 4,
-                                                   .kernels = 31,
-                                                   .library_calls = 12,
-                                                   .largest_workspace = 9000000,
-                                                   .tensor_bytes = 5000000,
-                                                   .planning = "cudnn 9.15.0"}});
-    write_progress("tiled/progress", (struct cs_process_progress[]){{.pid = 9,
-                                                                     .peak_bytes = 30000000,
-                                                                     .convolutions = 8,
-                                                                     .kernels = 31,
-                                                                     .library_calls = 12,
-                                                                     .largest_workspace = 1000000,
-                                                                     .tensor_bytes = 6000000,
-                                                                     .refused = 1,
-                                                                     .last_refused_bytes = 40000000,
-                                                                     .last_refused_live = 20000000,
-                                                                     .planning = "cudnn 9.15.0"},
-                                                                    {0}});
-    write_progress("shared/progress",
-                   (struct cs_process_progress[]){{.pid = 4, .peak_bytes = 10}, {0}});
+                   (struct simdev_process[]){{.pid = 5, .peak_bytes = 10, .convolutions = 77},
+                                             {.pid = 7,
+                                              .peak_bytes = 40000000,
+                                              .convolutions = 4,
+                                              .kernels = 31,
+                                              .library_calls = 12,
+                                              .largest_workspace = 9000000,
+                                              .tensor_bytes = 5000000,
+                                              .planning = "cudnn 9.15.0"}});
+    write_progress("tiled/progress", (struct simdev_process[]){{.pid = 9,
+                                                                .peak_bytes = 30000000,
+                                                                .convolutions = 8,
+                                                                .kernels = 31,
+                                                                .library_calls = 12,
+                                                                .largest_workspace = 1000000,
+                                                                .tensor_bytes = 6000000,
+                                                                .refused = 1,
+                                                                .last_refused_bytes = 40000000,
+                                                                .last_refused_live = 20000000,
+                                                                .planning = "cudnn 9.15.0"},
+                                                               {0}});
+    write_progress("shared/progress", (struct simdev_process[]){{.pid = 4, .peak_bytes = 10}, {0}});
 }
 
 int main(void)

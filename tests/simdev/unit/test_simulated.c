@@ -378,7 +378,7 @@ static void write_text(const char *name, const char *text)
 static void the_process_that_held_most(void)
 {
     static const struct {
-        struct cs_process_progress process[2];
+        struct simdev_process process[2];
         int wanted, pid, processes;
         bool reports, used, cut_short;
     } rows[] = {{{HELD(11, 5), {0}}, 0, 11, 1, true, true, false},
@@ -422,12 +422,12 @@ static void the_process_that_held_most(void)
 static void failures_of_all_processes(void)
 {
     struct cs_sim_run run = {.folder = ".", .memory = 64, .outcome = {.status = 1}};
-    write_progress("progress", (struct cs_process_progress[]){{.pid = 11, .peak_bytes = 60},
-                                                              {.pid = 12,
-                                                               .peak_bytes = 4,
-                                                               .refused = 3,
-                                                               .last_refused_bytes = 10,
-                                                               .last_refused_live = 64}});
+    write_progress("progress", (struct simdev_process[]){{.pid = 11, .peak_bytes = 60},
+                                                         {.pid = 12,
+                                                          .peak_bytes = 4,
+                                                          .refused = 3,
+                                                          .last_refused_bytes = 10,
+                                                          .last_refused_live = 64}});
     write_text("python.11.json", "{\"retries\":1,\"failed\":0,\"errors\":0,\"allocated\":50}");
     write_text("python.12.json", "{\"retries\":3,\"failed\":2,\"errors\":1,\"allocated\":4}");
     CHECK(cs_sim_outcome_read(&run));
