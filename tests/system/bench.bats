@@ -15,7 +15,7 @@ load helper
 import json, sys
 figures = json.load(open(sys.argv[1]))
 measured = {k: v for k, v in figures.items() if k.endswith(("_ns", "_ms", "_ratio", "_median", "_p99"))}
-assert len(measured) == 31, len(measured)
+assert len(measured) == 32, len(measured)
 for name, value in measured.items():
     assert value > 0 or "added" in name or "own_" in name or "fork" in name or "ratio" in name, (name, value)
 assert figures["new_problems"] == 3 and figures["new_problems_tiled"] > 0, figures
