@@ -13,6 +13,7 @@
 #include "config/running_program.h"
 #include "config/session.h"
 #include "decide/decide.h"
+#include "flow/memory.h"
 #include "level/level.h"
 #include <errno.h>
 #include <signal.h>
@@ -62,6 +63,14 @@ static void read_reasons(const struct cs_level_facts *facts, struct cs_summary_g
         gpu->as_planned[gpu->reasons].text = cs_level_refusal_text(i);
         gpu->as_planned[gpu->reasons++].calls = facts->refused[i];
     }
+}
+
+/* Brings the figures of the program's allocators up to date. Calls foreign code. */
+static void refresh_levels(const struct cs_host *host)
+{
+    for (int i = 0; i < CS_HOST_MEMORIES && host->memory[i]; i++)
+        if (host->memory[i]->refresh)
+            host->memory[i]->refresh();
 }
 
 /* Adds the reports of the program's allocator about each GPU to the head. The account's lock is
@@ -289,6 +298,7 @@ size_t cs_ending_text(struct cs *cs, char *at, size_t size)
 {
     struct text text = {.at = at, .size = size > 0 ? size - 1 : 0};
     struct loaded loaded = {.bypass = ""};
+    refresh_levels(cs->host);
     read_loader(cs->host, &loaded);
     struct cs_summary_head head = head_of(cs, &loaded);
     cs_lock(&cs->account.lock);
@@ -324,6 +334,7 @@ static void note_run(void)
 __attribute__((noinline)) static void renew_summary(struct cs *cs, bool first)
 {
     int error = errno;
+    refresh_levels(cs->host);
     cs_ending_write(cs, CS_MOMENT_RUNNING);
     if (first)
         note_run();
@@ -355,6 +366,8 @@ static int end_process(void *moment)
 static void end_at_exit(void)
 {
     enum cs_moment moment = CS_MOMENT_EXIT;
+    if (cs_ending_due() && cs_stack_ample())
+        refresh_levels(cs_instance_made()->host);
     (void)(cs_stack_ample() ? end_process(&moment) : cs_stack_run(end_process, &moment));
 }
 

@@ -28,6 +28,10 @@ struct cs_memory {
     enum cs_refusal (*take)(const struct cs_level_room *room, void *stream, int64_t bytes,
                             bool may_grow, void **memory_p);
     void (*give)(const struct cs_level_room *room, void *stream, void *memory);
+
+    /* Brings the facts of the level up to date for a summary. Not called in a signal handler. NULL:
+     * they always are. */
+    void (*refresh)(void);
 };
 
 #endif

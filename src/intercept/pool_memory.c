@@ -30,16 +30,54 @@ static CUmemoryPool pool_of(const void *address)
                : NULL;
 }
 
+/* The device of an address. -1: unknown. */
+static int device_of(const void *address)
+{
+    int device = -1;
+    return CS_CU(cuPointerGetAttribute, &device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                 (CUdeviceptr)(uintptr_t)address) == CUDA_SUCCESS
+               ? device
+               : -1;
+}
+
+static bool read_numbers(CUmemoryPool handle, struct cs_level_pool_numbers *now)
+{
+    return read_number(handle, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &now->used) &&
+           read_number(handle, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &now->high) &&
+           read_number(handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &now->reserved) &&
+           read_number(handle, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &now->most);
+}
+
 static enum cs_refusal ask(const struct cs_level_call *call, struct cs_level_room *room_p)
 {
     struct cs_level_pool_numbers now;
-    CUmemoryPool handle = pool_of(call->provided > 0 ? call->workspace : call->output);
+    const void *address = call->provided > 0 ? call->workspace : call->output;
+    CUmemoryPool handle = pool_of(address);
     struct cs_level_pool *pool = cs_level_pool_find(&pools, handle);
-    if (!pool || !read_number(handle, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &now.used) ||
-        !read_number(handle, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &now.high) ||
-        !read_number(handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &now.reserved))
+    if (!pool || !read_numbers(handle, &now))
         return CS_REFUSAL_UNKNOWN;
-    return cs_level_pool_ask(pool, &now, call->stream, room_p);
+    enum cs_refusal refusal = cs_level_pool_ask(pool, &now, call->stream, room_p);
+    const struct cs_level_peaks peaks = cs_level_pool_peaks(pool, &now, call);
+    room_p->device = device_of(address);
+    cs_level_raise(&cs_levels, room_p->device, pool, &peaks);
+    return refusal;
+}
+
+/* Reads the devices' default pools, which a program cannot destroy. Another pool may not exist any
+ * more, so its peaks are those of its last call. */
+static void refresh(void)
+{
+    const bool used = atomic_load(&pools.pool[0].handle) != NULL;
+    for (int device = 0; used && device < CS_LEVEL_DEVICES; device++) {
+        struct cs_level_pool_numbers now;
+        CUmemoryPool handle = NULL;
+        if (CS_CU(cuDeviceGetDefaultMemPool, &handle, device) != CUDA_SUCCESS)
+            return;
+        const struct cs_level_pool *pool = cs_level_pool_known(&pools, handle);
+        if (pool && read_numbers(handle, &now))
+            cs_level_raise(&cs_levels, device, pool,
+                           &(struct cs_level_peaks){now.high, now.high, now.most});
+    }
 }
 
 static bool note_stream(const struct cs_level_room *room, const void *stream)
@@ -79,5 +117,9 @@ static enum cs_refusal take(const struct cs_level_room *room, void *stream, int6
     return CS_REFUSAL_FAILED;
 }
 
-const struct cs_memory cs_pool_memory = {
-    .ask = ask, .stream = note_stream, .card = card, .take = take, .give = give};
+const struct cs_memory cs_pool_memory = {.ask = ask,
+                                         .stream = note_stream,
+                                         .card = card,
+                                         .take = take,
+                                         .give = give,
+                                         .refresh = refresh};

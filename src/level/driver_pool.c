@@ -18,6 +18,14 @@ struct cs_level_pool *cs_level_pool_find(struct cs_level_pools *pools, const voi
     return NULL;
 }
 
+struct cs_level_pool *cs_level_pool_known(struct cs_level_pools *pools, const void *handle)
+{
+    for (int i = 0; handle && i < CS_LEVEL_POOLS; i++)
+        if (atomic_load(&pools->pool[i].handle) == handle)
+            return &pools->pool[i];
+    return NULL;
+}
+
 /* Trusts the pool again if it has returned memory. */
 static bool is_doubted(struct cs_level_pool *pool, int64_t reserved)
 {
@@ -51,6 +59,19 @@ enum cs_refusal cs_level_pool_ask(struct cs_level_pool *pool,
     if (is_doubted(pool, now->reserved))
         return CS_REFUSAL_DOUBT;
     return atomic_load(&pool->in_use) ? CS_REFUSAL_BUSY : CS_REFUSAL_NONE;
+}
+
+struct cs_level_peaks cs_level_pool_peaks(const struct cs_level_pool *pool,
+                                          const struct cs_level_pool_numbers *now,
+                                          const struct cs_level_call *call)
+{
+    const int64_t high = atomic_load(&pool->high);
+    int64_t without;
+    if (!cs_add(now->used - cs_level_rounded(call->provided), cs_level_rounded(call->required),
+                &without))
+        without = high;
+    return (struct cs_level_peaks){
+        .allocated = high, .without = cs_max(high, without), .reserved = now->most};
 }
 
 bool cs_level_pool_stream(struct cs_level_pool *pool, const void *stream)

@@ -23,6 +23,7 @@ struct cs_level_pool_numbers {
     int64_t used;     /* allocated now */
     int64_t high;     /* the most that was, since the program reset it */
     int64_t reserved; /* memory of the device that the pool holds now */
+    int64_t most;     /* the most that it held */
 };
 
 /* A pool. Zeros: unused. */
@@ -44,10 +45,18 @@ struct cs_level_pools {
 /* Returns the pool of a handle. NULL if too many are known. */
 struct cs_level_pool *cs_level_pool_find(struct cs_level_pools *pools, const void *handle);
 
+/* The same, but NULL if the handle is not known. */
+struct cs_level_pool *cs_level_pool_known(struct cs_level_pools *pools, const void *handle);
+
 /* Reads the room of a call on `stream`, as cs_level_ask does. */
 enum cs_refusal cs_level_pool_ask(struct cs_level_pool *pool,
                                   const struct cs_level_pool_numbers *now, const void *stream,
                                   struct cs_level_room *room_p);
+
+/* Returns the pool's peaks at a call that may need scratch, after cs_level_pool_ask for it. */
+struct cs_level_peaks cs_level_pool_peaks(const struct cs_level_pool *pool,
+                                          const struct cs_level_pool_numbers *now,
+                                          const struct cs_level_call *call);
 
 /* As cs_level_stream, for a pool. */
 bool cs_level_pool_stream(struct cs_level_pool *pool, const void *stream);

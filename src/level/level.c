@@ -18,10 +18,12 @@ struct cs_device_level {
     bool has_stream, several_streams;
     bool in_use;   /* a thread holds scratch of the library */
     bool own_grew; /* the library's scratch made the allocator grow; reset by cs_level_begin */
-    const void *own_block; /* its last address */
-    bool full;             /* the table of free memory overflowed */
-    bool doubted;          /* until reserved memory shrinks */
-    int doubts;            /* how often */
+    const void *own_block;            /* its last address */
+    bool full;                        /* the table of free memory overflowed */
+    bool doubted;                     /* until reserved memory shrinks */
+    int doubts;                       /* how often */
+    const struct cs_level_pool *pool; /* whose peaks are the facts. NULL: the allocator reports */
+    bool several_pools;
     struct cs_level_facts facts;
     struct cs_blocks blocks;
 };
@@ -130,6 +132,23 @@ static void note_without(struct cs_device_level *level, int64_t block, int64_t r
     int64_t without;
     if (cs_add(level->allocated - level->own - block, cs_level_rounded(required), &without))
         cs_raise(&level->facts.without, without);
+}
+
+void cs_level_raise(struct cs_levels *levels, int device, const struct cs_level_pool *pool,
+                    const struct cs_level_peaks *peaks)
+{
+    struct cs_device_level *level = level_for(levels, device);
+    if (!level)
+        return;
+    cs_lock(&level->lock);
+    if (level->facts.events == 0) {
+        level->several_pools |= level->pool && level->pool != pool;
+        level->pool = pool;
+        cs_raise(&level->facts.allocated, peaks->allocated);
+        cs_raise(&level->facts.without, peaks->without);
+        cs_raise(&level->facts.reserved, peaks->reserved);
+    }
+    cs_unlock(&level->lock);
 }
 
 static enum cs_refusal refusal_of(const struct cs_device_level *level)
@@ -284,8 +303,9 @@ bool cs_level_facts(struct cs_levels *levels, int device, struct cs_level_facts 
         return false;
     cs_lock(&level->lock);
     *facts_p = level->facts;
+    bool known = !level->several_pools;
     cs_unlock(&level->lock);
-    return true;
+    return known;
 }
 
 const char *cs_level_refusal_id(enum cs_refusal refusal)

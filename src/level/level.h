@@ -93,7 +93,7 @@ struct cs_level_pool;
 
 /* The state of a device, or of a pool, for one call. */
 struct cs_level_room {
-    int device;                 /* -1: no level, or a pool's */
+    int device;                 /* -1: no level, or unknown */
     struct cs_level_pool *pool; /* NULL: PyTorch's caching allocator */
     int64_t allocated;          /* now, with the call's workspace */
     int64_t high;               /* the most that the program has had */
@@ -102,6 +102,17 @@ struct cs_level_room {
     int64_t page;               /* the allocator may grow by so much more than a request */
     bool first_stream; /* the call's stream is not the one that convolutions have used so far */
 };
+
+/* Peaks that the level of a device cannot compute from reports: those of a pool of the driver. */
+struct cs_level_peaks {
+    int64_t allocated, without, reserved; /* as in struct cs_level_facts */
+};
+
+/* Records the peaks of a pool of the driver. The facts of a device are those of its only pool:
+ * ignored if an allocator reports to the device. If the device has several pools, its facts are
+ * unknown (cs_level_facts). */
+void cs_level_raise(struct cs_levels *levels, int device, const struct cs_level_pool *pool,
+                    const struct cs_level_peaks *peaks);
 
 /* Finds the level whose allocator holds the call's memory, and reads its room. Records the
  * size that the call would have allocated without convshim. CS_REFUSAL_NONE, or the reason why
@@ -146,7 +157,7 @@ void cs_level_end(struct cs_levels *levels, int device);
 void cs_level_count(struct cs_levels *levels, int device, enum cs_level_way way, int64_t launches,
                     enum cs_refusal why);
 
-/* Copies the figures of a device. False if it never reported. May be called in a signal's handler
+/* Copies the figures of a device. False if they are unknown. May be called in a signal's handler
  * in a thread that holds no lock. */
 bool cs_level_facts(struct cs_levels *levels, int device, struct cs_level_facts *facts_p);
 

@@ -66,6 +66,22 @@ expect_ways()
     expect_equal "tiled calls with two streams" "$(counted tiled)" 2
 }
 
+# With KEEP_POOL the client leaves its pool as it is, as PyTorch does.
+@test "the summary shows the peaks of the program's allocator" {
+    local allocated reserved
+    for words in "graph hold 40 run 2" "pool graph hold 40 run 2" "graph run 2 peak 90" "pool graph run 2 peak 90"; do
+        rm -f shimmed.*.summary
+        # shellcheck disable=SC2086 # words of the client
+        CONVSHIM_CONFIG=$CHEAP KEEP_POOL=1 shimmed "$CLIENTS/level" $words
+        grep -q '^right, .*, reports complete$' shimmed.out || fail "$words: $(cat shimmed.out)"
+        read -r allocated reserved < <(peaks)
+        expect_equal "allocated: $words" "$(summary 's["totals"]["allocated_with"]')" "$allocated"
+        expect_equal "reserved: $words" "$(summary 's["totals"]["reserved"]')" "$reserved"
+        expect_true "without convshim: $words" "$(summary 's["totals"]["allocated_without"]') >= $allocated"
+    done
+    expect_equal "without convshim: the peak between convolutions" "$(summary 's["totals"]["allocated_without"]')" "$allocated"
+}
+
 @test "CONVSHIM=0: the reports pass" {
     CONVSHIM=0 shimmed "$CLIENTS/level" peak 40 run 1
     expect_equal "status" "$status" 0

@@ -11,6 +11,7 @@
  *   empty      returns cached memory to the device
  *   pool       the first word: uses cudaMallocAsync instead
  *
+ * With KEEP_POOL in the environment the pool keeps its memory at the end.
  * Prints the peaks, and whether each report has reached libc10.so. */
 #include "../apps/conv.h"
 #include "layer.h"
@@ -165,7 +166,7 @@ int main(int argc, char **argv)
     free(p.first);
     if (p.handle != NULL)
         cudnnDestroy(p.handle);
-    if (allocate == pool_allocate)
+    if (allocate == pool_allocate && !getenv("KEEP_POOL"))
         (void)cudaDeviceReset(); /* ends the pool's memory */
     return !fine;
 }

@@ -16,7 +16,7 @@ static struct cs_level_pool *new_pool(void)
 static enum cs_refusal ask(struct cs_level_pool *pool, int64_t used, int64_t high, int64_t reserved,
                            struct cs_level_room *room)
 {
-    const struct cs_level_pool_numbers now = {used * MIB, high * MIB, reserved * MIB};
+    const struct cs_level_pool_numbers now = {used * MIB, high * MIB, reserved * MIB, 0};
     return cs_level_pool_ask(pool, &now, handle, room);
 }
 
@@ -36,10 +36,31 @@ static void the_room_is_below_the_mark_and_inside_the_pool(void)
     CHECK_INT(room.high, 60 * MIB);
 }
 
+static void the_peaks_contain_what_the_call_would_have_allocated(void)
+{
+    struct cs_level_room room;
+    struct cs_level_pool *pool = new_pool();
+    struct cs_level_pool_numbers now = {24 * MIB, 60 * MIB, 64 * MIB, 96 * MIB};
+    struct cs_level_call call = {.provided = 4 * MIB, .required = 70 * MIB};
+    CHECK_INT(cs_level_pool_ask(pool, &now, handle, &room), CS_REFUSAL_NONE);
+    struct cs_level_peaks peaks = cs_level_pool_peaks(pool, &now, &call);
+    CHECK_INT(peaks.allocated, 60 * MIB);
+    CHECK_INT(peaks.without, (24 - 4 + 70) * MIB);
+    CHECK_INT(peaks.reserved, 96 * MIB);
+    call.required = 30 * MIB; /* not the program's peak */
+    CHECK_INT(cs_level_pool_peaks(pool, &now, &call).without, 60 * MIB);
+    now.used = now.high = 24 * MIB; /* the program reset its peak */
+    CHECK_INT(cs_level_pool_ask(pool, &now, handle, &room), CS_REFUSAL_NONE);
+    CHECK_INT(cs_level_pool_peaks(pool, &now, &call).allocated, 60 * MIB);
+}
+
 static void pools_are_found_by_their_handle(void)
 {
     struct cs_level_pool *pool = new_pool();
     CHECK(pool != NULL);
+    CHECK(cs_level_pool_known(&pools, &handle[0]) == pool);
+    CHECK(cs_level_pool_known(&pools, &handle[1]) == NULL);
+    CHECK(cs_level_pool_known(&pools, NULL) == NULL);
     CHECK(cs_level_pool_find(&pools, NULL) == NULL);
     for (int i = 1; i < CS_LEVEL_POOLS; i++)
         CHECK(cs_level_pool_find(&pools, &handle[i]) == &pools.pool[i]);
@@ -88,6 +109,7 @@ static void a_pool_that_grew_is_doubted_until_it_shrinks(void)
 int main(void)
 {
     TEST(the_room_is_below_the_mark_and_inside_the_pool);
+    TEST(the_peaks_contain_what_the_call_would_have_allocated);
     TEST(pools_are_found_by_their_handle);
     TEST(several_streams_are_a_doubt);
     TEST(one_thread_at_a_time_holds_scratch);

@@ -240,6 +240,26 @@ static void the_figures_without_convshim_are_exact(void)
     CHECK_INT(facts().events, 4);
 }
 
+static void the_figures_of_a_device_are_those_of_its_only_pool(void)
+{
+    static const struct cs_level_peaks peaks = {60 * MIB, 90 * MIB, 64 * MIB};
+    static const struct cs_level_peaks lower = {50 * MIB, 95 * MIB, 32 * MIB};
+    const struct cs_level_pool *pool = (const void *)AT(1), *other = (const void *)AT(2);
+    struct cs_level_facts unknown;
+    begin_empty();
+    cs_level_raise(&levels, 0, pool, &peaks);
+    cs_level_raise(&levels, 0, pool, &lower);
+    cs_level_raise(&levels, -1, pool, &peaks);
+    CHECK_INT(facts().allocated, 60 * MIB);
+    CHECK_INT(facts().without, 95 * MIB);
+    CHECK_INT(facts().reserved, 64 * MIB);
+    cs_level_raise(&levels, 0, other, &lower);
+    CHECK(!cs_level_facts(&levels, 0, &unknown));
+    begin_program(); /* an allocator reports */
+    cs_level_raise(&levels, 0, pool, &(struct cs_level_peaks){INT64_MAX, INT64_MAX, INT64_MAX});
+    CHECK_INT(facts().allocated, 60 * MIB);
+}
+
 static void calls_are_counted_by_way_and_refusal(void)
 {
     begin_program();
@@ -371,6 +391,7 @@ int main(void)
     TEST(several_streams_are_refused);
     TEST(devices_are_apart);
     TEST(the_figures_without_convshim_are_exact);
+    TEST(the_figures_of_a_device_are_those_of_its_only_pool);
     TEST(calls_are_counted_by_way_and_refusal);
     TEST(scratch_within_the_room_never_raises_a_peak);
     TEST(threads_may_report_at_once);
