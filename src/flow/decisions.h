@@ -16,4 +16,10 @@ struct cs_settings cs_decisions_settings(const struct cs *cs);
 struct cs_decision cs_decisions_get(struct cs *cs, const struct cs_request *request,
                                     const struct cs_vendor *vendor, struct cs_key *key);
 
+/* The decision for tiles within the request's limit on one lane. Two lanes take about as long, but
+ * need twice the scratch, so that the tiles are not fewer. Not remembered, because a rewriting
+ * keeps its ways. */
+struct cs_decision cs_decisions_fewer(const struct cs *cs, const struct cs_request *request,
+                                      const struct cs_vendor *vendor);
+
 #endif

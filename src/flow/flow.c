@@ -306,10 +306,9 @@ struct cs_rewrite *cs_flow_fewer_tiles(struct cs *cs, const struct cs_request *r
                                        const struct cs_vendor *vendor)
 {
     struct cs_built_plans built;
-    struct cs_key key;
     struct cs_rewrite *rewrite = NULL;
     cs_built_plans_init(&built, vendor);
-    const struct cs_decision decision = cs_decisions_get(cs, request, &built.vendor, &key);
+    const struct cs_decision decision = cs_decisions_fewer(cs, request, &built.vendor);
     if (decision.reason == CS_REASON_NONE &&
         cs_build_only_tiles(&request->problem, &decision, &built, &rewrite) == CS_OK)
         judge_tiles(request, vendor, rewrite);
