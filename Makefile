@@ -99,7 +99,7 @@ help:
 	@sed -n 's/^#: //p' $(MAKEFILE_LIST)
 
 # To compile the library and the command needs headers alone. Everything else plans with cuDNN. The long tests need still more:
-# NVIDIA's cudnn-frontend, a C++ compiler, Chromium.
+# NVIDIA's cudnn-frontend, Chromium.
 compiled := lib cli man wheel wheel-files portable-tree deb installable install uninstall dist conf fmt
 needs    := $(if $(filter test-full test-all,$(MAKECMDGOALS)),full,$(if $(filter-out $(compiled),$(or $(MAKECMDGOALS),all)),quick,headers))
 $(CONFIG): build/bootstrap.$(needs)

@@ -25,16 +25,15 @@ batsfiles := $(wildcard tests/system/*.bats tests/simdev/*.bats)
 bats      = $(foreach t,$(1),$(basename $(notdir $t))='bats --formatter tap $(2) $t')
 run_tests = $(Q)$(TESTENV) scripts/run-tests -j $(JOBS) $(B)/log --
 
-.PHONY: short-built tests-built test test-full test-all tsan
-short-built: all installable $(B)/policies/libconvshim.so $(unit) $(selftest) $(fuzzseeds) $(filter-out $(feclients),$(clients)) $(frameworks) $(idle) $(benches) $(B)/gpu/predict
+.PHONY: tests-built test test-full test-all tsan
 #: tests-built  everything that the tests run
-tests-built: short-built $(clients)
+tests-built: all installable $(B)/policies/libconvshim.so $(unit) $(selftest) $(fuzzseeds) $(clients) $(frameworks) $(idle) $(benches) $(B)/gpu/predict
 
 #: test         rules, unit tests, some random cases and the tests tagged `quick` of each bats suite: a few minutes
 test: LOAD := 5
 # The real cuDNN takes longer to load than a few cases to run.
 test: PLANNING := SIMDEV_PLANNING=rule
-test: short-built
+test: tests-built
 	$(run_tests) $(sweeps) $(short) $(call bats,$(shell grep -l '^\# bats test_tags=quick' $(batsfiles)),--filter-tags quick)
 
 #: golden       writes tests/golden again; read the difference

@@ -12,7 +12,6 @@ clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so libcudnn_tra
               libloader_early.so libloader_other.so loader \
               libwork_lazy.so libwork_noplt.so libwork_static.so libwork_stubs.so libwork_stubs_bound.so \
               bypass bypass_static)
-include tests/support/clients/frontend/rules.mk
 include tests/support/clients/frameworks/rules.mk
 clientbase := tests/support/clients/layer.c $(addprefix tests/support/apps/,client.c backend.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
 clientdep  := $(wildcard tests/support/clients/*.[dhm]* tests/support/apps/*.h) $(B)/flags

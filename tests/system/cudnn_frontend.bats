@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# NVIDIA's cudnn-frontend: its Python package, and its C++ headers in two dialects, linked and looked up. Every program
-# compares its results with float64's itself.
+# NVIDIA's cudnn-frontend, by its Python package. Every program compares its results with float64's itself. The order of calls of
+# its C++ builders is that of tests/support/clients/frameworks/pytorch_v8.c and onnxruntime.c.
 load helper
 
 frontend=$(sed -n 's/^FRONTEND := //p' "$ROOT/build/config.mk")
@@ -46,25 +46,6 @@ in_python()
         expect_status 0
     done
     expect_pair
-}
-
-# in_cpp DIALECT [EXCEPT]: the same, by the client that links cuDNN, then by the one that looks it up; see
-# expect_capped.
-in_cpp()
-{
-    local linkage name
-    need_frontend
-    [ -x "$CLIENTS/frontend/client_linked" ] || cannot_run "there is no C++ compiler, or no <nv/target> beside the CUDA headers"
-    for linkage in linked loaded; do
-        for name in plain shimmed; do
-            CONVSHIM_CONFIG=$config "$name" "$CLIENTS/frontend/client_$linkage" "$1" "$name.bin"
-            expect_status 0
-        done
-        expect_pair
-        expect_capped "${2-}"
-        cp shimmed.out "$linkage.out"
-    done
-    diff linked.out loaded.out >difference.out || fail "linked and looked up are told different sizes"
 }
 
 # column FILE NAME: the numbers after that word, one a line.
@@ -170,12 +151,4 @@ split="filter f16 (benchmark )?workspace"
     expect_true "largest workspace with the library" "$(largest shimmed.out) <= limit"
     expect_true "largest workspace on the device" "$(device shimmed largest_workspace_used) <= limit"
     expect_true "convolutions that the device ran" "$(device shimmed conv_launches) > $(device plain conv_launches)"
-}
-
-@test "C++, builders as PyTorch calls them, linked and looked up" {
-    in_cpp v0 "$split"
-}
-
-@test "C++, graphs as ONNX Runtime builds them, linked and looked up" {
-    in_cpp v1
 }
