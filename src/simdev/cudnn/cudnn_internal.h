@@ -265,8 +265,6 @@ struct cudnnActivationStruct {
 
 struct cudnnOpTensorStruct {
     cudnnOpTensorOp_t op;
-    cudnnDataType_t compute;
-    cudnnNanPropagation_t nan;
 };
 
 /* Views of a legacy operand. data may be NULL. */
@@ -321,8 +319,6 @@ void simdev_legacy_plans_release(void);
 /* ---- functions other than convolutions ---- */
 
 struct cudnnPoolingStruct {
-    cudnnPoolingMode_t mode;
-    cudnnNanPropagation_t nan;
     int spatial;
     int window[SIMDEV_MAX_SPATIAL], pad[SIMDEV_MAX_SPATIAL], stride[SIMDEV_MAX_SPATIAL];
 };
@@ -332,9 +328,7 @@ struct cudnnLRNStruct {
 };
 
 struct cudnnDropoutStruct {
-    float dropout;
-    void *states;
-    unsigned long long seed;
+    char unused; /* no call queries its content */
 };
 
 struct cudnnRNNStruct {
@@ -360,10 +354,7 @@ struct cudnnSpatialTransformerStruct {
 };
 
 struct cudnnTensorTransformStruct {
-    int rank;
-    cudnnTensorFormat_t format;
-    bool folds;
-    int before[SIMDEV_MAX_RANK], after[SIMDEV_MAX_RANK], fold[SIMDEV_MAX_RANK];
+    char unused; /* no call queries its content */
 };
 
 /* In account mode, queues a call that is counted under its name. In compute mode, refuses it as not

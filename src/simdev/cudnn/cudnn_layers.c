@@ -53,8 +53,6 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetPoolingNdDescriptor(cudnnPoolingDescriptor_t
     for (int i = 0; i < spatial; i++)
         if (window[i] < 1 || pad[i] < 0 || stride[i] < 1)
             return CUDNN_STATUS_BAD_PARAM;
-    pooling->mode = mode;
-    pooling->nan = nan;
     pooling->spatial = spatial;
     copy_integers(spatial, window, pooling->window);
     copy_integers(spatial, pad, pooling->pad);
@@ -71,45 +69,6 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetPooling2dDescriptor(cudnnPoolingDescriptor_t
     const int window[] = {window_h, window_w}, pad[] = {pad_h, pad_w};
     const int stride[] = {stride_h, stride_w};
     return cudnnSetPoolingNdDescriptor(pooling, mode, nan, 2, window, pad, stride);
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnGetPoolingNdDescriptor(const cudnnPoolingDescriptor_t pooling,
-                                                        int requested, cudnnPoolingMode_t *mode,
-                                                        cudnnNanPropagation_t *nan, int *spatial,
-                                                        int window[], int pad[], int stride[])
-{
-    if (!pooling)
-        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    const int count = requested < pooling->spatial ? requested : pooling->spatial;
-    if (mode)
-        *mode = pooling->mode;
-    if (nan)
-        *nan = pooling->nan;
-    if (spatial)
-        *spatial = pooling->spatial;
-    copy_integers(count, pooling->window, window);
-    copy_integers(count, pooling->pad, pad);
-    copy_integers(count, pooling->stride, stride);
-    return CUDNN_STATUS_SUCCESS;
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnGetPooling2dDescriptor(const cudnnPoolingDescriptor_t pooling,
-                                                        cudnnPoolingMode_t *mode,
-                                                        cudnnNanPropagation_t *nan, int *window_h,
-                                                        int *window_w, int *pad_h, int *pad_w,
-                                                        int *stride_h, int *stride_w)
-{
-    if (!pooling)
-        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    if (pooling->spatial != 2)
-        return CUDNN_STATUS_BAD_PARAM;
-    copy_integers(1, &pooling->window[0], window_h);
-    copy_integers(1, &pooling->window[1], window_w);
-    copy_integers(1, &pooling->pad[0], pad_h);
-    copy_integers(1, &pooling->pad[1], pad_w);
-    copy_integers(1, &pooling->stride[0], stride_h);
-    copy_integers(1, &pooling->stride[1], stride_w);
-    return cudnnGetPoolingNdDescriptor(pooling, 0, mode, nan, NULL, NULL, NULL, NULL);
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnGetPoolingNdForwardOutputDim(
@@ -249,10 +208,7 @@ SIMDEV_EXPORT cudnnStatus_t cudnnRestoreDropoutDescriptor(cudnnDropoutDescriptor
 {
     if (!descriptor)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    if (dropout < 0 || dropout > 1)
-        return CUDNN_STATUS_BAD_PARAM;
-    *descriptor = (struct cudnnDropoutStruct){dropout, states, seed};
-    return CUDNN_STATUS_SUCCESS;
+    return dropout < 0 || dropout > 1 ? CUDNN_STATUS_BAD_PARAM : CUDNN_STATUS_SUCCESS;
 }
 
 /* Unlike Restore, it initialises the states, on the handle's stream. */
@@ -266,18 +222,6 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t d
     if (status != CUDNN_STATUS_SUCCESS || !states)
         return status;
     return simdev_account(handle, __func__);
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnGetDropoutDescriptor(cudnnDropoutDescriptor_t descriptor,
-                                                      cudnnHandle_t handle, float *dropout,
-                                                      void **states, unsigned long long *seed)
-{
-    if (!descriptor || !dropout || !states || !seed)
-        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    *dropout = descriptor->dropout;
-    *states = descriptor->states;
-    *seed = descriptor->seed;
-    return CUDNN_STATUS_SUCCESS;
 }
 
 /* ---- CTC loss ---- */
@@ -353,48 +297,6 @@ SIMDEV_EXPORT cudnnStatus_t cudnnGetCTCLossWorkspaceSize_v8(
     if (!loss)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
     return estimate_ctc_workspace(__func__, probabilities, loss->longest_label, bytes);
-}
-
-/* ---- transforms ---- */
-
-SIMDEV_EXPORT cudnnStatus_t cudnnSetTensorTransformDescriptor(
-    cudnnTensorTransformDescriptor_t transform, const uint32_t rank,
-    const cudnnTensorFormat_t format, const int32_t pad_before[], const int32_t pad_after[],
-    const uint32_t fold[], const cudnnFoldingDirection_t direction)
-{
-    if (!transform)
-        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    if (rank < 3 || rank > SIMDEV_MAX_RANK)
-        return CUDNN_STATUS_BAD_PARAM;
-    *transform = (struct cudnnTensorTransformStruct){.rank = (int)rank, .format = format};
-    transform->folds = direction == CUDNN_TRANSFORM_FOLD;
-    for (int i = 0; i < (int)rank; i++) {
-        transform->before[i] = pad_before ? pad_before[i] : 0;
-        transform->after[i] = pad_after ? pad_after[i] : 0;
-        transform->fold[i] = fold && i < (int)rank - 2 ? (int)fold[i] : 1;
-    }
-    return CUDNN_STATUS_SUCCESS;
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnInitTransformDest(const cudnnTensorTransformDescriptor_t transform,
-                                                   const cudnnTensorDescriptor_t source,
-                                                   cudnnTensorDescriptor_t result, size_t *bytes)
-{
-    int dim[SIMDEV_MAX_RANK];
-    if (!transform || !source || !result || !bytes)
-        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    if (source->rank != transform->rank)
-        return CUDNN_STATUS_BAD_PARAM;
-    for (int i = 0; i < source->rank; i++)
-        dim[i] = source->dim[i] + transform->before[i] + transform->after[i];
-    for (int i = 2; i < source->rank; i++) {
-        const int fold = transform->fold[i - 2] > 0 ? transform->fold[i - 2] : 1;
-        dim[1] = transform->folds ? dim[1] * fold : dim[1] / fold;
-        dim[i] = transform->folds ? (dim[i] + fold - 1) / fold : dim[i] * fold;
-    }
-    const cudnnStatus_t status =
-        cudnnSetTensorNdDescriptorEx(result, transform->format, source->type, source->rank, dim);
-    return status == CUDNN_STATUS_SUCCESS ? cudnnGetTensorSizeInBytes(result, bytes) : status;
 }
 
 /* Work that runs here leaves no error. */

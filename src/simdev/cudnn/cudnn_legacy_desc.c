@@ -31,12 +31,12 @@ LIFE(Activation, cudnnActivationDescriptor_t, .swish_beta = 1)
 LIFE(OpTensor, cudnnOpTensorDescriptor_t, .op = CUDNN_OP_TENSOR_ADD)
 LIFE(Pooling, cudnnPoolingDescriptor_t, .spatial = 0)
 LIFE(LRN, cudnnLRNDescriptor_t, .unused = 0)
-LIFE(Dropout, cudnnDropoutDescriptor_t, .dropout = 0)
+LIFE(Dropout, cudnnDropoutDescriptor_t, .unused = 0)
 LIFE(RNN, cudnnRNNDescriptor_t, .layers = 0)
 LIFE(RNNData, cudnnRNNDataDescriptor_t, .length = 0)
 LIFE(CTCLoss, cudnnCTCLossDescriptor_t, .longest_label = 0)
 LIFE(SpatialTransformer, cudnnSpatialTransformerDescriptor_t, .unused = 0)
-LIFE(TensorTransform, cudnnTensorTransformDescriptor_t, .rank = 0)
+LIFE(TensorTransform, cudnnTensorTransformDescriptor_t, .unused = 0)
 
 static bool all_positive(int count, const int *values)
 {
@@ -449,15 +449,6 @@ cudnnSetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t activation, do
     return CUDNN_STATUS_SUCCESS;
 }
 
-SIMDEV_EXPORT cudnnStatus_t
-cudnnGetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t activation, double *beta)
-{
-    if (!activation || !beta)
-        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    *beta = activation->swish_beta;
-    return CUDNN_STATUS_SUCCESS;
-}
-
 bool simdev_activation_op(cudnnActivationDescriptor_t activation, struct simdev_pointwise *op)
 {
     static const struct {
@@ -490,21 +481,9 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetOpTensorDescriptor(cudnnOpTensorDescriptor_t
                                                        cudnnDataType_t compute,
                                                        cudnnNanPropagation_t nan)
 {
+    (void)compute, (void)nan;
     if (!descriptor)
         return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    *descriptor = (struct cudnnOpTensorStruct){op, compute, nan};
-    return CUDNN_STATUS_SUCCESS;
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnGetOpTensorDescriptor(const cudnnOpTensorDescriptor_t descriptor,
-                                                       cudnnOpTensorOp_t *op,
-                                                       cudnnDataType_t *compute,
-                                                       cudnnNanPropagation_t *nan)
-{
-    if (!descriptor || !op || !compute || !nan)
-        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
-    *op = descriptor->op;
-    *compute = descriptor->compute;
-    *nan = descriptor->nan;
+    descriptor->op = op;
     return CUDNN_STATUS_SUCCESS;
 }
