@@ -77,60 +77,6 @@ static int attribute(enum cudaDeviceAttr name, int device)
     return value;
 }
 
-static void convert_memory(struct cuda12_device_prop *to, const struct cudaDeviceProp *from)
-{
-    to->totalGlobalMem = from->totalGlobalMem;
-    to->sharedMemPerBlock = from->sharedMemPerBlock;
-    to->sharedMemPerBlockOptin = from->sharedMemPerBlockOptin;
-    to->sharedMemPerMultiprocessor = from->sharedMemPerMultiprocessor;
-    to->reservedSharedMemPerBlock = from->reservedSharedMemPerBlock;
-    to->memPitch = from->memPitch;
-    to->totalConstMem = from->totalConstMem;
-    to->textureAlignment = from->textureAlignment;
-    to->texturePitchAlignment = from->texturePitchAlignment;
-    to->surfaceAlignment = from->surfaceAlignment;
-    to->l2CacheSize = from->l2CacheSize;
-    to->memoryBusWidth = from->memoryBusWidth;
-}
-
-static void convert_limits(struct cuda12_device_prop *to, const struct cudaDeviceProp *from)
-{
-    to->major = from->major;
-    to->minor = from->minor;
-    to->regsPerBlock = from->regsPerBlock;
-    to->regsPerMultiprocessor = from->regsPerMultiprocessor;
-    to->warpSize = from->warpSize;
-    to->maxThreadsPerBlock = from->maxThreadsPerBlock;
-    to->maxThreadsPerMultiProcessor = from->maxThreadsPerMultiProcessor;
-    to->maxBlocksPerMultiProcessor = from->maxBlocksPerMultiProcessor;
-    to->multiProcessorCount = from->multiProcessorCount;
-    memcpy(to->maxThreadsDim, from->maxThreadsDim, sizeof(to->maxThreadsDim));
-    memcpy(to->maxGridSize, from->maxGridSize, sizeof(to->maxGridSize));
-}
-
-static void convert_features(struct cuda12_device_prop *to, const struct cudaDeviceProp *from)
-{
-    to->pciBusID = from->pciBusID;
-    to->pciDeviceID = from->pciDeviceID;
-    to->tccDriver = from->tccDriver;
-    to->asyncEngineCount = from->asyncEngineCount;
-    to->deviceOverlap = from->asyncEngineCount > 0;
-    to->unifiedAddressing = from->unifiedAddressing;
-    to->concurrentKernels = from->concurrentKernels;
-    to->canMapHostMemory = from->canMapHostMemory;
-    to->streamPrioritiesSupported = from->streamPrioritiesSupported;
-    to->globalL1CacheSupported = from->globalL1CacheSupported;
-    to->localL1CacheSupported = from->localL1CacheSupported;
-    to->managedMemory = from->managedMemory;
-    to->concurrentManagedAccess = from->concurrentManagedAccess;
-    to->computePreemptionSupported = from->computePreemptionSupported;
-    to->canUseHostPointerForRegisteredMem = from->canUseHostPointerForRegisteredMem;
-    to->cooperativeLaunch = from->cooperativeLaunch;
-    to->hostRegisterSupported = from->hostRegisterSupported;
-    to->memoryPoolsSupported = from->memoryPoolsSupported;
-    to->clusterLaunch = from->clusterLaunch;
-}
-
 cudaError_t cudaGetDeviceProperties_v2(struct cuda12_device_prop *prop, int device)
 {
     struct cudaDeviceProp newer;
@@ -140,13 +86,17 @@ cudaError_t cudaGetDeviceProperties_v2(struct cuda12_device_prop *prop, int devi
     memset(prop, 0, sizeof(*prop));
     memcpy(prop->name, newer.name, sizeof(prop->name));
     prop->uuid = newer.uuid;
-    convert_memory(prop, &newer);
-    convert_limits(prop, &newer);
-    convert_features(prop, &newer);
+    prop->totalGlobalMem = newer.totalGlobalMem;
+    memcpy(prop->maxThreadsDim, newer.maxThreadsDim, sizeof(prop->maxThreadsDim));
+    memcpy(prop->maxGridSize, newer.maxGridSize, sizeof(prop->maxGridSize));
+    prop->deviceOverlap = 1;
     prop->clockRate = attribute(cudaDevAttrClockRate, device);
     prop->memoryClockRate = attribute(cudaDevAttrMemoryClockRate, device);
     prop->singleToDoublePrecisionPerfRatio =
         attribute(cudaDevAttrSingleToDoublePrecisionPerfRatio, device);
+#define PROPERTY(name, member, value) prop->member = newer.member;
+#define ATTRIBUTE(name, value)
+#include "device_properties.def"
     return cudaSuccess;
 }
 

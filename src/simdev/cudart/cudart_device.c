@@ -355,47 +355,6 @@ const char *simdev_profile_text(int number)
     return simdev_check_device(number) == cudaSuccess ? model_of(number)->text : NULL;
 }
 
-static void set_limits(struct cudaDeviceProp *prop, const struct model *model)
-{
-    prop->warpSize = read_integer(model, "warpSize");
-    prop->regsPerBlock = read_integer(model, "regsPerBlock");
-    prop->regsPerMultiprocessor = read_integer(model, "maxRegistersPerSM");
-    prop->maxThreadsPerBlock = read_integer(model, "maxThreadsPerBlock");
-    prop->maxThreadsPerMultiProcessor = read_integer(model, "maxThreadsPerSM");
-    prop->maxBlocksPerMultiProcessor = read_integer(model, "maxCtasPerSM");
-    prop->multiProcessorCount = read_integer(model, "multiProcessorCount");
-    prop->sharedMemPerBlock = (size_t)read_number(model, "maxSharedMemoryPerBlock");
-    prop->sharedMemPerBlockOptin = (size_t)read_number(model, "maxSharedMemoryPerBlockOptin");
-    prop->reservedSharedMemPerBlock = (size_t)read_number(model, "reservedSharedMemoryPerBlock");
-    prop->sharedMemPerMultiprocessor = (size_t)shared_per_multiprocessor(model);
-    for (int i = 0; i < 3; i++) {
-        prop->maxGridSize[i] = read_element(model, "maxGridSize", i);
-        prop->maxThreadsDim[i] = read_element(model, "maxBlockSize", i);
-    }
-}
-
-static void set_features(struct cudaDeviceProp *prop, int ordinal)
-{
-    const struct model *model = model_of(ordinal);
-    static const char uuid[] = "simulateddevice";
-    memcpy(prop->uuid.bytes, uuid, sizeof(prop->uuid.bytes));
-    prop->uuid.bytes[15] = (char)ordinal;
-    prop->pciBusID = ordinal + 1;
-    prop->memoryBusWidth = read_optional(model, "memoryBusWidth");
-    prop->managedMemory = 1;
-    prop->concurrentManagedAccess = 1;
-    prop->canMapHostMemory = 1;
-    prop->hostRegisterSupported = 1;
-    prop->canUseHostPointerForRegisteredMem = 1;
-    prop->asyncEngineCount = 2;
-    prop->surfaceAlignment = 512;
-    prop->texturePitchAlignment = 32;
-    prop->globalL1CacheSupported = 1;
-    prop->localL1CacheSupported = 1;
-    prop->computePreemptionSupported = 1;
-    prop->clusterLaunch = read_integer(model, "deviceVer") >= 900;
-}
-
 /* The device of that number must exist. */
 static cudaError_t check_ordinal(int ordinal)
 {
@@ -408,6 +367,7 @@ static cudaError_t check_ordinal(int ordinal)
 /* Values that the profile lacks and that all CUDA GPUs share are set. The rest is 0. */
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int ordinal)
 {
+    static const char uuid[] = "simulateddevice";
     cudaError_t error = simdev_begin(__func__);
     if (error == cudaSuccess && !prop)
         error = cudaErrorInvalidValue;
@@ -419,127 +379,39 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int ordinal)
     memset(prop, 0, sizeof(*prop));
     snprintf(prop->name, sizeof(prop->name), "%s", simdev_device_name(ordinal));
     prop->totalGlobalMem = model->capacity;
-    prop->major = read_integer(model, "deviceVer") / 100;
-    prop->minor = read_integer(model, "deviceVer") / 10 % 10;
-    prop->l2CacheSize = read_integer(model, "l2CacheSize");
-    prop->pciDeviceID = read_integer(model, "pciDeviceId");
-    prop->tccDriver = read_integer(model, "isTccDriver");
-    prop->cooperativeLaunch = read_integer(model, "supportCoopLaunch");
-    prop->totalConstMem = 65536;
-    prop->memPitch = INT32_MAX;
-    prop->textureAlignment = 512;
-    prop->unifiedAddressing = 1;
-    prop->concurrentKernels = 1;
-    prop->streamPrioritiesSupported = 1;
-    prop->memoryPoolsSupported = 1;
-    set_features(prop, ordinal);
-    set_limits(prop, model);
+    for (int i = 0; i < 3; i++) {
+        prop->maxGridSize[i] = read_element(model, "maxGridSize", i);
+        prop->maxThreadsDim[i] = read_element(model, "maxBlockSize", i);
+    }
+    memcpy(prop->uuid.bytes, uuid, sizeof(prop->uuid.bytes));
+    prop->uuid.bytes[15] = (char)ordinal;
+#define PROPERTY(attribute, member, value) prop->member = (__typeof__(prop->member))(value);
+#define ATTRIBUTE(attribute, value)
+#include "device_properties.def"
+#undef PROPERTY
+#undef ATTRIBUTE
     return cudaSuccess;
 }
 
 enum {
-    VIRTUAL_MEMORY_SUPPORTED = 102, /* the driver's name for it only */
-    LAST_ATTRIBUTE = 160            /* highest attribute of CUDA 13.3 */
+    LAST_ATTRIBUTE = 160 /* highest attribute of CUDA 13.3 */
 };
 
-struct attribute {
-    enum cudaDeviceAttr attribute;
-    const char *key; /* NULL: `value` */
-    int value;
-};
-
-static const struct attribute attributes[] = {
-    {cudaDevAttrMaxThreadsPerBlock, "maxThreadsPerBlock", 0},
-    {cudaDevAttrMaxThreadsPerMultiProcessor, "maxThreadsPerSM", 0},
-    {cudaDevAttrMaxBlocksPerMultiprocessor, "maxCtasPerSM", 0},
-    {cudaDevAttrMaxSharedMemoryPerBlock, "maxSharedMemoryPerBlock", 0},
-    {cudaDevAttrMaxSharedMemoryPerBlockOptin, "maxSharedMemoryPerBlockOptin", 0},
-    {cudaDevAttrReservedSharedMemoryPerBlock, "reservedSharedMemoryPerBlock", 0},
-    {cudaDevAttrMaxRegistersPerBlock, "regsPerBlock", 0},
-    {cudaDevAttrMaxRegistersPerMultiprocessor, "maxRegistersPerSM", 0},
-    {cudaDevAttrWarpSize, "warpSize", 0},
-    {cudaDevAttrClockRate, "smClockRateKHz", 0},
-    {cudaDevAttrMemoryClockRate, "memClockRateKHz", 0},
-    {cudaDevAttrGlobalMemoryBusWidth, "memoryBusWidth", 0},
-    {cudaDevAttrMultiProcessorCount, "multiProcessorCount", 0},
-    {cudaDevAttrL2CacheSize, "l2CacheSize", 0},
-    {cudaDevAttrPciDeviceId, "pciDeviceId", 0},
-    {cudaDevAttrTccDriver, "isTccDriver", 0},
-    {cudaDevAttrCooperativeLaunch, "supportCoopLaunch", 0},
-    {cudaDevAttrTotalConstantMemory, NULL, 65536},
-    {cudaDevAttrMaxPitch, NULL, INT32_MAX},
-    {cudaDevAttrTextureAlignment, NULL, 512},
-    {cudaDevAttrConcurrentKernels, NULL, 1},
-    {cudaDevAttrUnifiedAddressing, NULL, 1},
-    {cudaDevAttrStreamPrioritiesSupported, NULL, 1},
-    {cudaDevAttrMemoryPoolsSupported, NULL, 1},
-    {cudaDevAttrIntegrated, NULL, 0},
-    {cudaDevAttrEccEnabled, NULL, 0},
-    {cudaDevAttrComputeMode, NULL, cudaComputeModeDefault},
-    {cudaDevAttrManagedMemory, NULL, 1},
-    {cudaDevAttrConcurrentManagedAccess, NULL, 1},
-    {cudaDevAttrGpuOverlap, NULL, 1},
-    {cudaDevAttrCanMapHostMemory, NULL, 1},
-    {cudaDevAttrHostRegisterSupported, NULL, 1},
-    {cudaDevAttrCanUseHostPointerForRegisteredMem, NULL, 1},
-    {cudaDevAttrAsyncEngineCount, NULL, 2},
-    {cudaDevAttrSurfaceAlignment, NULL, 512},
-    {cudaDevAttrTexturePitchAlignment, NULL, 32},
-    {cudaDevAttrGlobalL1CacheSupported, NULL, 1},
-    {cudaDevAttrLocalL1CacheSupported, NULL, 1},
-    {cudaDevAttrComputePreemptionSupported, NULL, 1},
-    {(enum cudaDeviceAttr)VIRTUAL_MEMORY_SUPPORTED, NULL, 1},
-};
-
-static cudaError_t attribute_value(const struct model *model, enum cudaDeviceAttr attribute,
-                                   int *value)
+/* Returns the value of an attribute, 0 if it is not simulated, -1 if there is no such attribute. */
+static int attribute_value(int ordinal, enum cudaDeviceAttr attribute)
 {
-    switch (attribute) {
-    case cudaDevAttrComputeCapabilityMajor:
-        *value = read_integer(model, "deviceVer") / 100;
-        return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMinor:
-        *value = read_integer(model, "deviceVer") / 10 % 10;
-        return cudaSuccess;
-    case cudaDevAttrMaxBlockDimX:
-    case cudaDevAttrMaxBlockDimY:
-    case cudaDevAttrMaxBlockDimZ:
-        *value = read_element(model, "maxBlockSize", (int)attribute - cudaDevAttrMaxBlockDimX);
-        return cudaSuccess;
-    case cudaDevAttrMaxGridDimX:
-    case cudaDevAttrMaxGridDimY:
-    case cudaDevAttrMaxGridDimZ:
-        *value = read_element(model, "maxGridSize", (int)attribute - cudaDevAttrMaxGridDimX);
-        return cudaSuccess;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-        *value = shared_per_multiprocessor(model);
-        return cudaSuccess;
-    case cudaDevAttrGlobalMemoryBusWidth:
-        *value = read_optional(model, "memoryBusWidth");
-        return cudaSuccess;
-    case cudaDevAttrClusterLaunch:
-        *value = read_integer(model, "deviceVer") >= 900;
-        return cudaSuccess;
-    case cudaDevAttrSingleToDoublePrecisionPerfRatio:
-        *value =
-            read_integer(model, "deviceVer") % 100 == 0 ? 2 : 64; /* compute GPUs, other GPUs */
-        return cudaSuccess;
+    const struct model *model = model_of(ordinal);
+    switch ((int)attribute) {
+#define PROPERTY(attribute, member, value) ATTRIBUTE(attribute, value)
+#define ATTRIBUTE(attribute, value)                                                                \
+    case attribute:                                                                                \
+        return value;
+#include "device_properties.def"
+#undef PROPERTY
+#undef ATTRIBUTE
     default:
-        break;
+        return (int)attribute >= 1 && (int)attribute <= LAST_ATTRIBUTE ? 0 : -1;
     }
-    for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
-        const struct attribute *row = &attributes[i];
-        if (row->attribute == attribute) {
-            if (row->key && !cJSON_GetObjectItemCaseSensitive(model->profile, row->key))
-                return cudaErrorInvalidValue; /* cuDNN does not require the key, so a profile may
-                                                 lack it */
-            *value = row->key ? read_integer(model, row->key) : row->value;
-            return cudaSuccess;
-        }
-    }
-    *value = 0; /* not there, or not simulated */
-    return (int)attribute >= 1 && (int)attribute <= LAST_ATTRIBUTE ? cudaSuccess
-                                                                   : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int ordinal)
@@ -549,10 +421,11 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
         error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
         error = check_ordinal(ordinal);
-    if (error == cudaSuccess && attribute == cudaDevAttrPciBusId)
-        *value = ordinal + 1;
-    else if (error == cudaSuccess)
-        error = attribute_value(model_of(ordinal), attribute, value);
+    const int found = error == cudaSuccess ? attribute_value(ordinal, attribute) : -1;
+    if (error == cudaSuccess && found < 0)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        *value = found;
     return simdev_leave(error);
 }
 
