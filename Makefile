@@ -68,10 +68,9 @@ cliplan  := $(wildcard src/cudnn/plan/*.c)
 man      := $(addprefix $(B)/man/,convshim.1 convshim.ini.5)
 
 simcudart := $(wildcard src/simdev/cudart/*.c)
+# Without oneDNN, which the installed version does not use.
 simbare  := $(wildcard src/simdev/cudnn/*.c)
 simcudnn := $(simbare) $(addprefix src/simdev/cudnn/onednn/,primitive_onednn.c operations.c)
-# The installed version: without oneDNN.
-simcudnn_bare := $(simbare) src/simdev/cudnn/onednn/primitive_none.c
 simdriver := $(wildcard src/simdev/driver/*.c)
 simnvml  := src/simdev/libraries/nvml.c
 simcore  := $(filter-out $(simnvml),$(wildcard src/simdev/libraries/*.c))
@@ -222,7 +221,7 @@ $(B)/simdev/libcudart.so.13: $(call objects,$(simcudart)) src/simdev/cudart/cuda
 	-Wl,--version-script=src/simdev/cudart/cudart.map -o $@ $(filter %.o,$^) -lcjson
 	$(Q)ln -sf $(@F) $(@D)/libcudart.so
 # Functions that cuDNN's headers declare and no source here defines.
-$(B)/gen/cudnn_rest.c: scripts/gen-cudnn-rest src/simdev/cudnn/other_calls.txt $(call objects,$(simcudnn_bare))
+$(B)/gen/cudnn_rest.c: scripts/gen-cudnn-rest src/simdev/cudnn/other_calls.txt $(call objects,$(simbare))
 	$(call say,GEN)mkdir -p $(@D); $< $(CUDNN_INC) $(filter %.txt %.o,$^) > $@
 $(B)/obj/gen/cudnn_rest.o: INCLUDES := $(SIMFLAGS)
 $(B)/gen/driver_rest.c: scripts/gen-driver-rest $(call objects,$(simdriver))

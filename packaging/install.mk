@@ -47,7 +47,7 @@ $(1)/libcudart.so.13 $(1)/cuda12/libcudart.so.12:
 	$$(Q)ln -sf $$(@F) $$(@D)/libcudart.so
 $(1)/libcudnn.so.9: $(1)/libcudart.so.13
 $(1)/cuda12/libcudnn.so.9: $(1)/cuda12/libcudart.so.12
-$(1)/libcudnn.so.9 $(1)/cuda12/libcudnn.so.9: $(call objects,$(simcudnn_bare)) $(B)/obj/gen/cudnn_rest.o src/simdev/cudnn/cudnn.map
+$(1)/libcudnn.so.9 $(1)/cuda12/libcudnn.so.9: $(call objects,$(simbare)) $(B)/obj/gen/cudnn_rest.o src/simdev/cudnn/cudnn.map
 	$$(call say,LD)mkdir -p $$(@D); $(2) $(LDLIB) -Wl,-Bsymbolic -Wl,-soname,$$(@F) -Wl,--version-script=src/simdev/cudnn/cudnn.map \
 	-o $$@ $$(filter %.o,$$^) -L$$(@D) -lcudart $(3) -lm -ldl
 $(1)/libcuda.so.1: $(call objects,$(simdriver)) $(B)/obj/gen/driver_rest.o $(1)/libcudart.so.13
@@ -68,7 +68,6 @@ endef
 # Includes the program that writes stand-ins for NVIDIA's other libraries, and the core that they call.
 device    := libcudart.so.13 libcudnn.so.9 libcuda.so.1 libnvidia-ml.so.1 libsimdev-standin.so libsimdev-linked.so
 device    += cuda12/libcudart.so.12 cuda12/libcudnn.so.9 cuda12/libcuda.so.1 cuda12/libnvidia-ml.so.1 cuda12/libsimdev-standin.so
-$(call objects,src/simdev/cudnn/onednn/primitive_none.c): INCLUDES := $(SIMFLAGS)
 $(eval $(call device_rules,$(B)/shipped/simdev,$$(CC),-lcjson))
 
 # --- the list: MODE:FILE:FOLDER/PLACE, with an s after the mode of files to strip

@@ -34,7 +34,8 @@ struct simdev_kernel *simdev_kernel_create(const struct simdev_geometry *geometr
         return NULL;
     kernel->geometry = *geometry;
     memcpy(kernel->view, view, sizeof kernel->view);
-    kernel->primitive = wants_plain() ? NULL : simdev_primitive_create(geometry, view);
+    if (simdev_primitive_create && !wants_plain())
+        kernel->primitive = simdev_primitive_create(geometry, view);
     return kernel;
 }
 
@@ -42,7 +43,8 @@ void simdev_kernel_destroy(struct simdev_kernel *kernel)
 {
     if (!kernel)
         return;
-    simdev_primitive_destroy(kernel->primitive);
+    if (kernel->primitive)
+        simdev_primitive_destroy(kernel->primitive);
     free(kernel);
 }
 

@@ -90,7 +90,8 @@ __attribute__((destructor)) static void unload(void)
     if (simdev_is_exiting())
         return;
     simdev_legacy_plans_release();
-    simdev_primitives_release();
+    if (simdev_primitives_release)
+        simdev_primitives_release();
     simdev_scratch_release_kept();
     release_planner();
 }
