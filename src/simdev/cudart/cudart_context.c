@@ -305,13 +305,18 @@ const char *simdev_driver_call(void)
     return thread.driver_call;
 }
 
+/* Begins a call that returns a context of the device. */
+static cudaError_t begin_context(const simdev_context *out, int device)
+{
+    const cudaError_t error = simdev_begin(thread.driver_call);
+    if (error != cudaSuccess)
+        return error;
+    return out ? simdev_check_device(device) : cudaErrorInvalidValue;
+}
+
 cudaError_t simdev_context_create(simdev_context *out, int device)
 {
-    cudaError_t error = simdev_begin(thread.driver_call);
-    if (error == cudaSuccess && !out)
-        error = cudaErrorInvalidValue;
-    if (error == cudaSuccess && (device < 0 || device >= simdev_device_count()))
-        error = cudaErrorInvalidDevice;
+    cudaError_t error = begin_context(out, device);
     if (error != cudaSuccess)
         return error;
     pthread_mutex_lock(&lock);
@@ -423,11 +428,7 @@ cudaError_t simdev_context_id(simdev_context context, unsigned long long *id)
 
 cudaError_t simdev_context_retain_primary(simdev_context *out, int device)
 {
-    cudaError_t error = simdev_begin(thread.driver_call);
-    if (error == cudaSuccess && !out)
-        error = cudaErrorInvalidValue;
-    if (error == cudaSuccess && (device < 0 || device >= simdev_device_count()))
-        error = cudaErrorInvalidDevice;
+    const cudaError_t error = begin_context(out, device);
     if (error != cudaSuccess)
         return error;
     pthread_mutex_lock(&lock);

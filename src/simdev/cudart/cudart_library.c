@@ -8,11 +8,6 @@
 /* Options are for compilers and linkers, which are not simulated. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-static struct simdev_module *module_of(cudaLibrary_t library)
-{
-    return (struct simdev_module *)(void *)library;
-}
-
 static cudaError_t load_library(const void *image, cudaLibrary_t *library)
 {
     const cudaError_t error = simdev_capture_refuse_unsafe();
@@ -75,7 +70,7 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t library)
     cudaError_t error = simdev_enter(__func__);
     if (error == cudaSuccess)
         error = simdev_capture_refuse_unsafe();
-    if (error == cudaSuccess && !simdev_module_unload(module_of(library)))
+    if (error == cudaSuccess && !simdev_module_unload((void *)library))
         error = cudaErrorInvalidResourceHandle;
     return simdev_leave(error);
 }
@@ -86,9 +81,9 @@ static cudaError_t enter_library(const char *function, cudaLibrary_t library, bo
     const cudaError_t error = simdev_enter(function);
     if (error != cudaSuccess)
         return error;
-    return !given                                     ? cudaErrorInvalidValue
-           : !simdev_module_known(module_of(library)) ? cudaErrorInvalidResourceHandle
-                                                      : cudaSuccess;
+    return !given                                  ? cudaErrorInvalidValue
+           : !simdev_module_known((void *)library) ? cudaErrorInvalidResourceHandle
+                                                   : cudaSuccess;
 }
 
 cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, const char *name)
@@ -96,7 +91,7 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, co
     const cudaError_t error = enter_library(__func__, library, kernel && name);
     if (error != cudaSuccess)
         return simdev_leave(error);
-    struct simdev_function *function = simdev_module_function(module_of(library), name);
+    struct simdev_function *function = simdev_module_function((void *)library, name);
     *kernel = (cudaKernel_t)(void *)function;
     return simdev_leave(function ? cudaSuccess : cudaErrorSymbolNotFound);
 }
@@ -105,7 +100,7 @@ cudaError_t cudaLibraryGetKernelCount(unsigned *count, cudaLibrary_t library)
 {
     const cudaError_t error = enter_library(__func__, library, count);
     if (error == cudaSuccess)
-        *count = simdev_module_count(module_of(library));
+        *count = simdev_module_count((void *)library);
     return simdev_leave(error);
 }
 
@@ -113,8 +108,7 @@ cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned most, cu
 {
     const cudaError_t error = enter_library(__func__, library, kernels);
     if (error == cudaSuccess)
-        (void)simdev_module_list(module_of(library), (struct simdev_function **)(void *)kernels,
-                                 most);
+        (void)simdev_module_list((void *)library, (struct simdev_function **)(void *)kernels, most);
     return simdev_leave(error);
 }
 
@@ -122,7 +116,7 @@ static cudaError_t find_variable(const char *function, void **address, size_t *b
                                  cudaLibrary_t library, const char *name)
 {
     cudaError_t error = enter_library(function, library, address && name);
-    if (error == cudaSuccess && !simdev_module_variable(module_of(library), name, address, bytes))
+    if (error == cudaSuccess && !simdev_module_variable((void *)library, name, address, bytes))
         error = cudaErrorSymbolNotFound;
     return simdev_leave(error);
 }

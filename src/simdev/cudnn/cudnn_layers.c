@@ -245,21 +245,6 @@ SIMDEV_EXPORT cudnnStatus_t cudnnSetCTCLossDescriptor_v8(cudnnCTCLossDescriptor_
     return cudnnSetCTCLossDescriptor_v9(loss, compute, mode, CUDNN_CTC_ZERO_OOB_GRADIENTS, longest);
 }
 
-SIMDEV_EXPORT cudnnStatus_t cudnnSetCTCLossDescriptorEx(cudnnCTCLossDescriptor_t loss,
-                                                        cudnnDataType_t compute,
-                                                        cudnnLossNormalizationMode_t mode,
-                                                        cudnnNanPropagation_t nan)
-{
-    return cudnnSetCTCLossDescriptor_v8(loss, compute, mode, nan, 0);
-}
-
-SIMDEV_EXPORT cudnnStatus_t cudnnSetCTCLossDescriptor(cudnnCTCLossDescriptor_t loss,
-                                                      cudnnDataType_t compute)
-{
-    return cudnnSetCTCLossDescriptorEx(loss, compute, CUDNN_LOSS_NORMALIZATION_NONE,
-                                       CUDNN_NOT_PROPAGATE_NAN);
-}
-
 /* Two tables of steps times labels with blanks between them: the forward and backward variables.
  * Only a cuDNN with a device returns the exact size, so this is an estimate. */
 static cudnnStatus_t estimate_ctc_workspace(const char *function,

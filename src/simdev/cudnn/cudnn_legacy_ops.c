@@ -145,25 +145,15 @@ SIMDEV_EXPORT cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void *alp
 
 static bool mode_of_op(cudnnOpTensorOp_t op, cudnnPointwiseMode_t *mode)
 {
-    switch (op) {
-    case CUDNN_OP_TENSOR_ADD:
-        *mode = CUDNN_POINTWISE_ADD;
-        return true;
-    case CUDNN_OP_TENSOR_MUL:
-        *mode = CUDNN_POINTWISE_MUL;
-        return true;
-    case CUDNN_OP_TENSOR_MIN:
-        *mode = CUDNN_POINTWISE_MIN;
-        return true;
-    case CUDNN_OP_TENSOR_MAX:
-        *mode = CUDNN_POINTWISE_MAX;
-        return true;
-    case CUDNN_OP_TENSOR_SQRT:
-        *mode = CUDNN_POINTWISE_SQRT;
-        return true;
-    default:
-        return false;
-    }
+    static const cudnnPointwiseMode_t modes[] = {[CUDNN_OP_TENSOR_ADD] = CUDNN_POINTWISE_ADD,
+                                                 [CUDNN_OP_TENSOR_MUL] = CUDNN_POINTWISE_MUL,
+                                                 [CUDNN_OP_TENSOR_MIN] = CUDNN_POINTWISE_MIN,
+                                                 [CUDNN_OP_TENSOR_MAX] = CUDNN_POINTWISE_MAX,
+                                                 [CUDNN_OP_TENSOR_SQRT] = CUDNN_POINTWISE_SQRT};
+    const bool known = (size_t)op < sizeof modes / sizeof *modes;
+    if (known)
+        *mode = modes[op];
+    return known;
 }
 
 SIMDEV_EXPORT cudnnStatus_t cudnnOpTensor(cudnnHandle_t handle,

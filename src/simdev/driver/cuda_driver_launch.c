@@ -83,38 +83,23 @@ static cudaError_t get_attribute(int *value, CUfunction_attribute attribute, con
     if (error != cudaSuccess)
         return error;
     switch ((int)attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-        *value = known.maxThreadsPerBlock;
-        break;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-        *value = (int)known.sharedSizeBytes;
-        break;
-    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
-        *value = (int)known.constSizeBytes;
-        break;
-    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-        *value = (int)known.localSizeBytes;
-        break;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS:
-        *value = known.numRegs;
-        break;
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-        *value = known.ptxVersion;
-        break;
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-        *value = known.binaryVersion;
-        break;
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        *value = known.maxDynamicSharedSizeBytes;
-        break;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        *value = known.preferredShmemCarveout;
-        break;
+#define MEMBER(attribute, member)                                                                  \
+    case CU_FUNC_ATTRIBUTE_##attribute:                                                            \
+        *value = (int)known.member;                                                                \
+        return cudaSuccess;
+        MEMBER(MAX_THREADS_PER_BLOCK, maxThreadsPerBlock)
+        MEMBER(SHARED_SIZE_BYTES, sharedSizeBytes)
+        MEMBER(CONST_SIZE_BYTES, constSizeBytes)
+        MEMBER(LOCAL_SIZE_BYTES, localSizeBytes)
+        MEMBER(NUM_REGS, numRegs)
+        MEMBER(PTX_VERSION, ptxVersion)
+        MEMBER(BINARY_VERSION, binaryVersion)
+        MEMBER(MAX_DYNAMIC_SHARED_SIZE_BYTES, maxDynamicSharedSizeBytes)
+        MEMBER(PREFERRED_SHARED_MEMORY_CARVEOUT, preferredShmemCarveout)
     default:
         *value = 0;
         return attribute < CU_FUNC_ATTRIBUTE_MAX ? cudaSuccess : cudaErrorInvalidValue;
     }
-    return cudaSuccess;
 }
 
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)

@@ -1,7 +1,6 @@
 /* Modules and libraries, and their kernels and variables (CUDA Driver API, Module Management,
- * Library Management). The simulated runtime implements them. A
- * kernel and its function in a context have the same handle, because images are not loaded per
- * context.
+ * Library Management). The simulated runtime implements them. A kernel and its function in a context
+ * have the same handle, because images are not loaded per context.
  *
  * cuDNN's planning loads images too, to check that this works. Their kernels can only be looked up.
  */
@@ -10,16 +9,6 @@
 
 /* Most parameters here are for compilers and linkers, which are not simulated. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-
-static struct simdev_module *of_module(CUmodule module)
-{
-    return (struct simdev_module *)(void *)module;
-}
-
-static struct simdev_module *of_library(CUlibrary library)
-{
-    return (struct simdev_module *)(void *)library;
-}
 
 static CUresult load_image(const void *image, void **out)
 {
@@ -78,22 +67,17 @@ static CUresult find_variable(struct simdev_module *module, const char *name, CU
 
 /* --- modules --- */
 
-static bool is_planner(const void *caller)
-{
-    return cuda_driver_is_planner(caller);
-}
-
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
-    return is_planner(__builtin_return_address(0)) ? CUDA_ERROR_INVALID_CONTEXT
-                                                   : load_image(image, (void **)module);
+    return cuda_driver_is_planner(__builtin_return_address(0)) ? CUDA_ERROR_INVALID_CONTEXT
+                                                               : load_image(image, (void **)module);
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
                             CUjit_option *options, void **values)
 {
-    return is_planner(__builtin_return_address(0)) ? CUDA_ERROR_INVALID_CONTEXT
-                                                   : load_image(image, (void **)module);
+    return cuda_driver_is_planner(__builtin_return_address(0)) ? CUDA_ERROR_INVALID_CONTEXT
+                                                               : load_image(image, (void **)module);
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image)
@@ -108,34 +92,34 @@ CUresult cuModuleLoad(CUmodule *module, const char *path)
 
 CUresult cuModuleUnload(CUmodule module)
 {
-    return unload_module(of_module(module));
+    return unload_module((void *)module);
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
-    return find_kernel(of_module(module), name, (void **)function);
+    return find_kernel((void *)module, name, (void **)function);
 }
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module,
                               const char *name)
 {
-    return find_variable(of_module(module), name, address, bytes);
+    return find_variable((void *)module, name, address, bytes);
 }
 
 CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module)
 {
     if (!count)
         return CUDA_ERROR_INVALID_VALUE;
-    *count = simdev_module_count(of_module(module));
-    return simdev_module_known(of_module(module)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    *count = simdev_module_count((void *)module);
+    return simdev_module_known((void *)module) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned most, CUmodule module)
 {
     if (!functions)
         return CUDA_ERROR_INVALID_VALUE;
-    (void)simdev_module_list(of_module(module), (struct simdev_function **)(void *)functions, most);
-    return simdev_module_known(of_module(module)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    (void)simdev_module_list((void *)module, (struct simdev_function **)(void *)functions, most);
+    return simdev_module_known((void *)module) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* Modules are loaded eagerly. */
@@ -158,18 +142,18 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_optio
                                void **values, unsigned count, CUlibraryOption *library_options,
                                void **library_values, unsigned library_count)
 {
-    return is_planner(__builtin_return_address(0)) ? CUDA_ERROR_NOT_SUPPORTED
-                                                   : load_file(path, (void **)library);
+    return cuda_driver_is_planner(__builtin_return_address(0)) ? CUDA_ERROR_NOT_SUPPORTED
+                                                               : load_file(path, (void **)library);
 }
 
 CUresult cuLibraryUnload(CUlibrary library)
 {
-    return unload_module(of_library(library));
+    return unload_module((void *)library);
 }
 
 CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
 {
-    return find_kernel(of_library(library), name, (void **)kernel);
+    return find_kernel((void *)library, name, (void **)kernel);
 }
 
 CUresult cuLibraryGetKernelCount(unsigned *count, CUlibrary library)
@@ -188,19 +172,19 @@ CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
     if (!module)
         return CUDA_ERROR_INVALID_VALUE;
     *module = (CUmodule)(void *)library;
-    return simdev_module_known(of_library(library)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return simdev_module_known((void *)library) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlibrary library,
                             const char *name)
 {
-    return find_variable(of_library(library), name, address, bytes);
+    return find_variable((void *)library, name, address, bytes);
 }
 
 CUresult cuLibraryGetManaged(CUdeviceptr *address, size_t *bytes, CUlibrary library,
                              const char *name)
 {
-    return find_variable(of_library(library), name, address, bytes);
+    return find_variable((void *)library, name, address, bytes);
 }
 
 /* Images contain no information about functions with one address on host and device. */
@@ -211,7 +195,7 @@ CUresult cuLibraryGetUnifiedFunction(void **function, CUlibrary library, const c
 
 CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 {
-    if (is_planner(__builtin_return_address(0)))
+    if (cuda_driver_is_planner(__builtin_return_address(0)))
         return CUDA_ERROR_INVALID_CONTEXT;
     if (!function || !simdev_function_find(kernel))
         return function ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;

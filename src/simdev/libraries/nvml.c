@@ -31,21 +31,18 @@ static bool end_managing(cudaError_t error)
 
 static char device[DEVICES]; /* their addresses are the handles */
 
-STANDIN_EXPORT int nvmlInit_v2(void)
-{
-    return 0;
-}
+/* A function that only returns a status, and another name of a function. */
+#define RETURNS(name, status)                                                                      \
+    STANDIN_EXPORT int name(void)                                                                  \
+    {                                                                                              \
+        return status;                                                                             \
+    }
+#define ALSO(name, function)                                                                       \
+    STANDIN_EXPORT __typeof__(function) name __attribute__((alias(#function)));
 
-STANDIN_EXPORT int nvmlInitWithFlags(unsigned flags)
-{
-    (void)flags;
-    return 0;
-}
-
-STANDIN_EXPORT int nvmlShutdown(void)
-{
-    return 0;
-}
+RETURNS(nvmlInit_v2, 0)
+RETURNS(nvmlInitWithFlags, 0)
+RETURNS(nvmlShutdown, 0)
 
 STANDIN_EXPORT const char *nvmlErrorString(int error)
 {
@@ -121,10 +118,7 @@ STANDIN_EXPORT int nvmlSystemGetCudaDriverVersion_v2(int *version)
     return version && MANAGED(cudaDriverGetVersion(version)) ? 0 : INVALID_ARGUMENT;
 }
 
-STANDIN_EXPORT int nvmlSystemGetCudaDriverVersion(int *version)
-{
-    return nvmlSystemGetCudaDriverVersion_v2(version);
-}
+ALSO(nvmlSystemGetCudaDriverVersion, nvmlSystemGetCudaDriverVersion_v2)
 
 static int write_text(const char *text, char *to, unsigned length)
 {
@@ -207,15 +201,9 @@ STANDIN_EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(const void *handle, unsign
     return 0;
 }
 
-STANDIN_EXPORT int nvmlDeviceGetGpuMaxPcieLinkGeneration(const void *handle, unsigned *generation)
-{
-    return nvmlDeviceGetMaxPcieLinkGeneration(handle, generation);
-}
+ALSO(nvmlDeviceGetGpuMaxPcieLinkGeneration, nvmlDeviceGetMaxPcieLinkGeneration)
 
-STANDIN_EXPORT int nvmlDeviceGetCurrPcieLinkGeneration(const void *handle, unsigned *generation)
-{
-    return nvmlDeviceGetMaxPcieLinkGeneration(handle, generation);
-}
+ALSO(nvmlDeviceGetCurrPcieLinkGeneration, nvmlDeviceGetMaxPcieLinkGeneration)
 
 STANDIN_EXPORT int nvmlDeviceGetMaxPcieLinkWidth(const void *handle, unsigned *lanes)
 {
@@ -225,16 +213,10 @@ STANDIN_EXPORT int nvmlDeviceGetMaxPcieLinkWidth(const void *handle, unsigned *l
     return 0;
 }
 
-STANDIN_EXPORT int nvmlDeviceGetCurrPcieLinkWidth(const void *handle, unsigned *lanes)
-{
-    return nvmlDeviceGetMaxPcieLinkWidth(handle, lanes);
-}
+ALSO(nvmlDeviceGetCurrPcieLinkWidth, nvmlDeviceGetMaxPcieLinkWidth)
 
 /* NVML's constants for speeds equal the generation: 1 for 2500 MBit/s and so on. */
-STANDIN_EXPORT int nvmlDeviceGetPcieLinkMaxSpeed(const void *handle, unsigned *speed)
-{
-    return nvmlDeviceGetMaxPcieLinkGeneration(handle, speed);
-}
+ALSO(nvmlDeviceGetPcieLinkMaxSpeed, nvmlDeviceGetMaxPcieLinkGeneration)
 
 /* Of a lane, in MBit/s. */
 STANDIN_EXPORT int nvmlDeviceGetPcieSpeed(const void *handle, unsigned *speed)
@@ -257,19 +239,13 @@ STANDIN_EXPORT int nvmlDeviceGetPcieThroughput(const void *handle, int counter, 
 
 /* ---- links between devices, and processes: queried only during start-up, not simulated ---- */
 
-#define REFUSED(name, error)                                                                       \
-    STANDIN_EXPORT int name(void)                                                                  \
-    {                                                                                              \
-        return error;                                                                              \
-    }
-
-REFUSED(nvmlDeviceGetNvLinkState, NOT_SUPPORTED)
-REFUSED(nvmlDeviceGetNvLinkCapability, NOT_SUPPORTED)
-REFUSED(nvmlDeviceGetNvLinkRemoteDeviceType, NOT_SUPPORTED)
-REFUSED(nvmlDeviceGetNvLinkRemotePciInfo_v2, NOT_SUPPORTED)
-REFUSED(nvmlDeviceGetP2PStatus, NOT_SUPPORTED)
-REFUSED(nvmlDeviceGetUUID, NOT_SUPPORTED)
-REFUSED(nvmlDeviceGetHandleByUUID, NOT_FOUND)
+RETURNS(nvmlDeviceGetNvLinkState, NOT_SUPPORTED)
+RETURNS(nvmlDeviceGetNvLinkCapability, NOT_SUPPORTED)
+RETURNS(nvmlDeviceGetNvLinkRemoteDeviceType, NOT_SUPPORTED)
+RETURNS(nvmlDeviceGetNvLinkRemotePciInfo_v2, NOT_SUPPORTED)
+RETURNS(nvmlDeviceGetP2PStatus, NOT_SUPPORTED)
+RETURNS(nvmlDeviceGetUUID, NOT_SUPPORTED)
+RETURNS(nvmlDeviceGetHandleByUUID, NOT_FOUND)
 
 STANDIN_EXPORT int nvmlDeviceGetComputeRunningProcesses(const void *handle, unsigned *count,
                                                         void *processes)
