@@ -70,7 +70,14 @@ static int64_t nanoseconds(double seconds)
     return seconds < 1e9 ? (int64_t)(seconds * 1e9) : INT64_MAX;
 }
 
-/* Sets the predicted times of `facts`, if a summary shows them. */
+static struct cs_times untiled_times(const struct cs_request *request,
+                                     const struct cs_profile *profile)
+{
+    const struct cs_cost cost = cs_cost_untiled(&request->problem, request->required, profile);
+    return cs_cost_times(&cost);
+}
+
+/* Sets the predicted times of `facts`, if a summary shows them. `rewrite`: NULL or judged. */
 static void predict_times(const struct cs *cs, const struct cs_request *request,
                           const struct cs_vendor *vendor, const struct cs_rewrite *rewrite,
                           struct cs_site_facts *facts)
@@ -79,17 +86,11 @@ static void predict_times(const struct cs *cs, const struct cs_request *request,
         cs_describes_all(cs) && vendor->profile ? vendor->profile(vendor->ctx) : NULL;
     if (!profile)
         return;
-    const struct cs_cost whole = cs_cost_untiled(&request->problem, request->required, profile);
-    const struct cs_times untiled = cs_cost_times(&whole);
-    struct cs_times predicted = untiled;
-    if (rewrite && rewrite->plan.shapes > 0) {
-        const struct cs_cost tiled = cs_cost_of(&rewrite->plan, request->required, profile);
-        predicted = cs_cost_times(&tiled);
-    }
+    const struct cs_times untiled = untiled_times(request, profile);
     facts->untiled_ns = nanoseconds(untiled.least);
     facts->untiled_most_ns = nanoseconds(untiled.most);
-    facts->predicted_ns = nanoseconds(predicted.least);
-    facts->predicted_most_ns = nanoseconds(predicted.most);
+    facts->predicted_ns = facts->untiled_ns + (rewrite ? rewrite->added_ns : 0);
+    facts->predicted_most_ns = facts->untiled_most_ns + (rewrite ? rewrite->added_most_ns : 0);
 }
 
 static void announce_site(const struct cs *cs, const struct cs_site_facts *facts)
@@ -269,9 +270,8 @@ static void predict_added(const struct cs_request *request, const struct cs_vend
     const struct cs_profile *profile = vendor->profile ? vendor->profile(vendor->ctx) : NULL;
     if (!profile || rewrite->plan.shapes == 0)
         return;
-    const struct cs_cost whole = cs_cost_untiled(&request->problem, request->required, profile);
-    const struct cs_cost tiles = cs_cost_of(&rewrite->plan, request->required, profile);
-    const struct cs_times untiled = cs_cost_times(&whole), tiled = cs_cost_times(&tiles);
+    const struct cs_cost cost = cs_cost_of(&rewrite->plan, request->required, profile);
+    const struct cs_times untiled = untiled_times(request, profile), tiled = cs_cost_times(&cost);
     rewrite->added_ns = nanoseconds(tiled.least) - nanoseconds(untiled.least);
     rewrite->added_most_ns = nanoseconds(tiled.most) - nanoseconds(untiled.most);
 }
