@@ -6,6 +6,7 @@
 #define CS_ACCOUNT_ACCOUNT_H
 
 #include "base/lock.h"
+#include "base/log.h"
 #include "convshim/plan.h"
 #include <stdatomic.h>
 
@@ -256,5 +257,17 @@ enum {
  * why nothing was tiled, then the costs of tiles. */
 int cs_advice_text(const struct cs_account *account, const struct cs_summary_head *head, char *text,
                    size_t size);
+
+enum {
+    CS_PROBLEM_TEXT = 512 /* bytes that hold every text of a problem */
+};
+
+struct cs_site_outcome_text {
+    char reported[CS_SIZE_TEXT]; /* "" if it is not tiled */
+    char tiles[96]; /* "H x 9 on 2", "H x 9, raised", "possible: 8 MiB, H x 9", or the reason */
+};
+
+/* Writes both texts for a convolution. */
+void cs_site_outcome_text(const struct cs_site_facts *facts, struct cs_site_outcome_text *outcome);
 
 #endif

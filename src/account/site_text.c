@@ -1,7 +1,6 @@
 /* One convolution as a line of text. */
 #include "account/account.h"
 
-#include "account/outcome.h"
 #include "base/log.h"
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * base/json.h. */
 #include "account/summary_json.h"
 
-#include "account/outcome.h"
+#include "account/account.h"
 #include "base/checked.h"
 #include <stdio.h>
 #include <string.h>

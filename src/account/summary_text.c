@@ -3,7 +3,6 @@
  * advice. */
 #include "account/account.h"
 
-#include "account/outcome.h"
 #include "base/text.h"
 #include <stdarg.h>
 #include <stdio.h>

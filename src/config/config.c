@@ -2,7 +2,6 @@
 #include "config/config.h"
 
 #include "config/ini.h"
-#include "config/option_variables.h"
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* Reads ini files and lists of "name = value" items line by line through inih. */
 #include "config/ini.h"
 
-#include "config/rules.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <ini.h>

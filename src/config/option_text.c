@@ -1,7 +1,6 @@
 /* Prints values of options and their sources. */
-#include "config/option_text.h"
-
 #include "config/option.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

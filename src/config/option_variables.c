@@ -1,6 +1,6 @@
 /* Converts names of options to names of environment variables and back. A misspelt variable would
  * silently have no effect, so every unknown one with the prefix makes a note. */
-#include "config/option_variables.h"
+#include "config/ini.h"
 
 #include <stdio.h>
 #include <stdlib.h>

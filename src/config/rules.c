@@ -1,6 +1,6 @@
 /* Parses sections of rules: keys that match, and keys that set. A rule with a fault is dropped as a
  * whole. */
-#include "config/rules.h"
+#include "config/ini.h"
 
 #include <stdio.h>
 #include <string.h>

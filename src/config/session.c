@@ -1,7 +1,7 @@
 /* Reads CONVSHIM_RUN, CONVSHIM_SEGMENTS, LD_PRELOAD and XDG_RUNTIME_DIR. */
 #include "config/session.h"
 
-#include "config/option_variables.h"
+#include "config/ini.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "decide/forms.h"
 
 #include "base/checked.h"
-#include "plan/phases.h"
+#include "plan/axis.h"
 
 enum {
     MOST_OUTER = 256, /* tiles along the outer one of two axes */

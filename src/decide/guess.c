@@ -4,7 +4,6 @@
 #include "base/checked.h"
 #include "decide/cost.h"
 #include "plan/axis.h"
-#include "plan/phases.h"
 
 /* The most bytes of workspace that a byte of the filter is assumed to need: it is converted, to
  * wider numbers or by Winograd's transforms. The rest does not depend on the filter. */

@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 #include "decide/forms.h"
-#include "plan/phases.h"
+#include "plan/axis.h"
 
 enum {
     MOST_GUESSES = 5, /* guesses that are queried in one mode */

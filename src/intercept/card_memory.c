@@ -1,5 +1,5 @@
 /* Queries the driver for the free memory of a device. */
-#include "intercept/card_memory.h"
+#include "intercept/program_memory.h"
 
 #include "base/checked.h"
 #include "cudnn/bind/driver.h"

@@ -5,12 +5,11 @@
 #include "cudnn/bind/real.h"
 #include "cudnn/plan/device_profile.h"
 #include "cudnn/plan/handle_id.h"
-#include "cudnn/run/device_cuda.h"
+#include "cudnn/run/launcher.h"
 #include "intercept/graph/shadow.h"
 #include "intercept/legacy/plan_cache.h"
-#include "intercept/loader/bypass.h"
-#include "intercept/pool_memory.h"
-#include "intercept/torch/torch_memory.h"
+#include "intercept/loader/objects.h"
+#include "intercept/program_memory.h"
 #include <link.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/stack.h"
 #include "flow/ending.h"
 #include "intercept/flow_host.h"
-#include "intercept/loader/caller.h"
+#include "intercept/loader/objects.h"
 #include <pthread.h>
 
 /* Handles a call that may decide, run or count. */

@@ -2,10 +2,9 @@
  * the order of the call's stream. PyTorch with backend:cudaMallocAsync, ONNX Runtime's pool arena
  * and other programs that use cudaMallocAsync have such memory. The driver reports the pool of an
  * address and the pool's numbers. */
-#include "intercept/pool_memory.h"
+#include "intercept/program_memory.h"
 
 #include "cudnn/bind/driver.h"
-#include "intercept/card_memory.h"
 #include "level/driver_pool.h"
 
 static struct cs_level_pools pools;

@@ -3,7 +3,6 @@
 #include "plan/axis.h"
 
 #include "base/checked.h"
-#include "plan/phases.h"
 
 static const int64_t CHANNELS = 8; /* channels that 16-bit kernels read together */
 

@@ -1,5 +1,5 @@
 /* Follows single bytes of a packed tensor through a copy to their places in the view. */
-#include "plan/check_copy.h"
+#include "plan/axis.h"
 
 __extension__ typedef __int128 wide; /* offsets in the view may exceed 64 bits */
 

@@ -3,8 +3,6 @@
 #include "base/checked.h"
 #include "base/invariant.h"
 #include "plan/axis.h"
-#include "plan/phases.h"
-#include "plan/staging.h"
 #include <string.h>
 
 /* Elements that tiles read along a cut, of the operand that is not divided: `read` by all tiles

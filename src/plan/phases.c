@@ -1,9 +1,8 @@
 /* The geometry of an axis that is cut by phase: each phase is a range of a separate convolution in
  * one dimension. */
-#include "plan/phases.h"
+#include "plan/axis.h"
 
 #include "base/checked.h"
-#include "plan/axis.h"
 #include <stddef.h>
 
 enum {

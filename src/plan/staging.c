@@ -1,8 +1,7 @@
 /* Chooses the tensors that are staged and gives them places in the scratch. */
-#include "plan/staging.h"
+#include "plan/axis.h"
 
 #include "base/checked.h"
-#include "plan/axis.h"
 #include <string.h>
 
 static bool is_cut(const struct cs_plan *plan, int tensor)

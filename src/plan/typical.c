@@ -1,7 +1,6 @@
 /* A tile from the middle of a cut, for predictions: no plan of all tiles is made. */
 #include "base/checked.h"
 #include "plan/axis.h"
-#include "plan/phases.h"
 
 /* Gives the tile the extents of a range along an axis, and beta 1 if tiles add up. */
 static void set_extents(const struct cs_problem *untiled, enum cs_axis axis,

@@ -2,7 +2,7 @@
  * executor does, and tile shapes from cs_plan_problem, as the vendor does. It compares the first
  * and last element of each with the whole problem. */
 #include "base/checked.h"
-#include "plan/check_copy.h"
+#include "plan/axis.h"
 #include <string.h>
 
 __extension__ typedef __int128 wide; /* the bytes that all tiles read may exceed 64 bits */

@@ -6,7 +6,7 @@
 
 #include "flow/flow.h"
 #include "intercept/graph/describe_graph.h"
-#include "intercept/legacy/describe_legacy.h"
+#include "intercept/legacy/dispatch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

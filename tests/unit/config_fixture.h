@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "check.h"
 #include "config/option.h"
-#include "config/option_text.h"
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -19,4 +19,17 @@ typedef bool cs_output_fn(const void *state, FILE *out);
  * False, with errno, if that fails or if `write` returns false. */
 bool cs_output_write(const char *path, cs_output_fn *write, const void *state);
 
+/* --- pages: one template shows the JSON of every command by a script --- */
+
+struct cJSON;
+
+/* The first characters of every page. */
+#define CS_PAGE_BEGINS "<!DOCTYPE html>"
+
+/* Writes the page that shows `root`, the JSON of `command`, to the file at `path` as
+ * cs_output_write does, and deletes `root`. `view` is the script of the command, which defines
+ * TITLE and view() with the functions of page.html. cs_json_begin was called before `root` was
+ * made. Prints a line with the path, unless it is "-", or with the reason: then returns false. */
+bool cs_page_write(const char *command, const char *view, const char *path, struct cJSON *root);
+
 #endif

@@ -1,11 +1,10 @@
 /* Writes pages. page.html is the template: style, script, and the places of the data and of the
  * command's script. A page needs no other file, and its content security policy forbids every
  * request. */
-#include "cli/common/page.h"
+#include "cli/common/output.h"
 
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
-#include "cli/common/output.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include "cli/common/table.h"
 #include "cli/layers/layers.h"
 #include "config/option.h"
-#include "config/option_text.h"
 #include "convshim/policy.h"
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include "cli/layers/config_advice.h"
 
 #include "config/option.h"
-#include "config/option_text.h"
 #include "convshim/policy.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -48,7 +48,7 @@ void cs_elf_symbols(const struct cs_elf *elf, cs_elf_symbol_fn *each, void *ctx)
 bool cs_elf_holds(const struct cs_elf *elf, const char *bytes, size_t size);
 
 /* The way in which a file reaches cuDNN, derived from its symbols and constants. The library makes
- * the same check for a running process (intercept/loader/bypass.h). Both use the same lists of
+ * the same check for a running process (cs_bypass_find). Both use the same lists of
  * functions. */
 
 enum cs_linkage {

@@ -5,7 +5,6 @@
 #include "base/version.h"
 #include "cli/common/rule_text.h"
 #include "config/option.h"
-#include "config/option_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

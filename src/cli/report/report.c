@@ -4,7 +4,6 @@
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/output.h"
-#include "cli/common/page.h"
 #include "cli/layers/summary.h"
 #include <cjson/cJSON.h>
 

@@ -1,7 +1,6 @@
 /* The process that uses the GPU: describes it, or runs every convolution of a list (--once). Prints
  * lines of JSON. */
 #include "account/account.h"
-#include "account/outcome.h"
 #include "base/clock.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"

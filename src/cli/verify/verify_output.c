@@ -1,7 +1,6 @@
 /* Prints the results of `convshim verify` (the table, the ladder, the answer) and writes them as
  * JSON (--out). */
 #include "account/account.h"
-#include "account/outcome.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/common/cli.h"

@@ -4,7 +4,6 @@
 
 #include "cudnn/bind/new_attributes.h"
 #include "cudnn/plan/fusion.h"
-#include "cudnn/plan/operation.h"
 
 enum {
     NOTES = 32 /* bits of struct cs_engine_notes */

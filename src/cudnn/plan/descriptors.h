@@ -4,6 +4,7 @@
 #define CS_CUDNN_PLAN_DESCRIPTORS_H
 
 #include "convshim/problem.h"
+#include "cudnn/bind/real.h"
 #include "cudnn/plan/descriptor_builder.h"
 
 /* Settings of an engine in addition to its knobs. Zeros if the application set none. */
@@ -67,5 +68,16 @@ struct cs_engine_notes {
 };
 struct cs_engine_notes cs_descriptors_notes(struct cs_descriptor_builder *builder,
                                             cudnnBackendDescriptor_t configuration);
+
+struct cs_operation_names {
+    cudnnBackendDescriptorType_t type;
+    cudnnBackendAttributeName_t operand[CS_OPERANDS];
+    cudnnBackendAttributeName_t conv, alpha, beta;
+};
+
+extern const struct cs_operation_names cs_operation_names[CS_DIRECTIONS];
+
+/* The direction of a convolution operation. False for every other type of descriptor. */
+bool cs_operation_direction(cudnnBackendDescriptorType_t type, enum cs_direction *direction_p);
 
 #endif

@@ -1,5 +1,5 @@
 /* Reads from the knobs of an engine whether it may divide sums. */
-#include "cudnn/plan/divided_sums.h"
+#include "cudnn/plan/engine_choice.h"
 
 enum {
     STREAM_K = 38 /* CUDNN_KNOB_TYPE_STREAM_K, which older headers lack: 1 divides */

@@ -4,6 +4,7 @@
 
 #include "convshim/vendor.h"
 #include "cudnn/bind/real.h"
+#include "cudnn/plan/descriptors.h"
 #include "cudnn/plan/device_profile.h"
 #include "cudnn/plan/handle_id.h"
 
@@ -19,7 +20,7 @@ struct cs_engine_choice {
         CS_SUMS_UNKNOWN,
         CS_SUMS_WHOLE,
         CS_SUMS_DIVIDED
-    } sums;    /* of the untiled plan (divided_sums.h); not queried before the first tile */
+    } sums;    /* of the untiled plan (cs_divided_sums); not queried before the first tile */
     bool many; /* plans of other engines for the same graph are made too, and most of them never run
                 */
 };
@@ -49,5 +50,23 @@ bool cs_engine_choice_pick(struct cs_engine_choice *choice, unsigned forbidden);
 /* Returns a number that differs for different GPUs and engine settings, for the keys of decisions.
  */
 int64_t cs_engine_choice_scope(const struct cs_engine_choice *choice);
+
+/* --- divided sums ---
+ *
+ * Engines that divide the sums of their last thread blocks (stream-K).
+ *
+ * The thread blocks of a plan rarely fill all multiprocessors a whole number of times. Some engines
+ * made for capability 9.0 and later divide the sums of the remaining blocks among all
+ * multiprocessors, and add the parts in the workspace. Where a sum is divided depends on the number
+ * of blocks, so on the extents of the problem. So tiles have other last bits than the untiled call
+ * if it divides sums, or if they do.
+ *
+ * On an H200 this holds without exception for engine 67: 18 compared tilings with parts of sums in
+ * the workspace of the untiled plan or of the tiles have other last bits, and 15 without are equal
+ * (docs/design/decisions.md). */
+
+/* True if plans of the engine with its knobs may divide sums. *undivided_p is then the same engine
+ * with a knob by which it divides none. */
+bool cs_divided_sums(const struct cs_engine *engine, struct cs_engine *undivided_p);
 
 #endif

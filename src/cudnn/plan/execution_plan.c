@@ -2,7 +2,7 @@
  * the whole problem. */
 #include "cudnn/plan/execution_plan.h"
 
-#include "cudnn/plan/divided_sums.h"
+#include "cudnn/plan/engine_choice.h"
 #include "cudnn/plan/kept_engine.h"
 #include "cudnn/plan/late_plan.h"
 

@@ -1,5 +1,5 @@
 /* The table of cuDNN's descriptor and attribute names for each direction of a convolution. */
-#include "cudnn/plan/operation.h"
+#include "cudnn/plan/descriptors.h"
 
 const struct cs_operation_names cs_operation_names[CS_DIRECTIONS] = {
     [CS_FORWARD] = {.type = CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,

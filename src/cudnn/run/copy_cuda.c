@@ -1,5 +1,5 @@
 /* Starts the copies of staged tensors as driver memcpy calls, or adds them to a CUDA graph. */
-#include "cudnn/run/copy_cuda.h"
+#include "cudnn/run/launcher.h"
 
 #include "cudnn/bind/driver.h"
 #include "cudnn/bind/real.h"

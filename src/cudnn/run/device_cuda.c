@@ -1,6 +1,6 @@
 /* Streams, events, memory and stream capture through the CUDA driver API. Implements struct
  * cs_device. */
-#include "cudnn/run/device_cuda.h"
+#include "cudnn/run/launcher.h"
 
 #include "cudnn/bind/driver.h"
 #include "cudnn/bind/real.h"

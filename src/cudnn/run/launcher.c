@@ -4,7 +4,6 @@
 #include "cudnn/bind/driver.h"
 #include "cudnn/plan/descriptors.h"
 #include "cudnn/plan/execution_plan.h"
-#include "cudnn/run/copy_cuda.h"
 
 enum {
     STATUS_CATEGORY = 1000 /* the first digit of a status of cuDNN is its category */

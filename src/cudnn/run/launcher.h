@@ -4,9 +4,11 @@
 #ifndef CS_CUDNN_RUN_LAUNCHER_H
 #define CS_CUDNN_RUN_LAUNCHER_H
 
+#include "convshim/copy.h"
 #include "convshim/gpu.h"
 #include "cudnn/bind/real.h"
 #include "exec/rewrite.h"
+#include <cuda.h>
 
 /* One running call. */
 struct cs_launcher {
@@ -43,5 +45,33 @@ bool cs_launcher_is_refused(int status);
  * it. */
 int cs_launcher_pack(const struct cs_launcher *launcher, const struct cs_addresses *addresses,
                      cudnnBackendDescriptor_t *pack_p);
+
+/* --- implements struct cs_device by the CUDA driver, for the calling thread's current context ---
+ */
+
+extern const struct cs_device cs_device_cuda;
+
+/* --- staged tensors ---
+ *
+ * Copies staged tensors by the CUDA driver, on a stream or as nodes of a graph. Statuses are
+ * cuDNN's. */
+
+/* True if the driver can copy and the calling thread has a context. */
+bool cs_copy_possible(void);
+
+/* Returns box `number` of a copy (of copy->times) in the driver's form. `in`: from the view into
+ * the packed tensor, else out of it. */
+CUDA_MEMCPY3D cs_copy_box(const struct cs_copy *copy, void *view, void *packed, bool in,
+                          int64_t number);
+
+/* Starts a copy on a stream, which may be captured. */
+int cs_copy_start(const struct cs_copy *copy, void *view, void *packed, bool in, void *stream);
+
+/* Adds a box to a graph after *last_p, which becomes the new node. NULL: the box depends on no
+ * node. */
+int cs_copy_add_node(const CUDA_MEMCPY3D *box, CUgraph graph, CUgraphNode *last_p);
+
+/* Changes the box of a node that cs_copy_add_node made. */
+int cs_copy_change_node(const CUDA_MEMCPY3D *box, CUgraphNode node);
 
 #endif

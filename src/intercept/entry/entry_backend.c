@@ -4,7 +4,6 @@
 #include "intercept/graph/describe_graph.h"
 #include "intercept/graph/json_note.h"
 #include "intercept/graph/plan_hooks.h"
-#include "intercept/graph/populate.h"
 #include <stdlib.h>
 #include <string.h>
 

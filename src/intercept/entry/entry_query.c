@@ -1,6 +1,6 @@
 /* The exported queries of the legacy API: workspace sizes, Get... and Find... algorithms. */
 #include "intercept/entry/entry.h"
-#include "intercept/legacy/find_algorithm.h"
+#include "intercept/legacy/dispatch.h"
 
 /* cuDNN's structs for the results of the three directions differ only in the type of the
  * algorithm's enum, so one struct serves all of them. */

@@ -3,7 +3,7 @@
 #include "intercept/graph/attributes.h"
 
 #include "cudnn/bind/new_attributes.h"
-#include "cudnn/plan/operation.h"
+#include "cudnn/plan/descriptors.h"
 #include "intercept/graph/json_note.h"
 #include "intercept/graph/shadow.h"
 #include <string.h>

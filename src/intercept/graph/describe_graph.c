@@ -1,8 +1,8 @@
 /* Turns a finalized operation graph into a problem, and a variant pack into addresses. */
 #include "intercept/graph/describe_graph.h"
 
+#include "cudnn/plan/descriptors.h"
 #include "cudnn/plan/handle_id.h"
-#include "cudnn/plan/operation.h"
 #include <stdlib.h>
 #include <string.h>
 

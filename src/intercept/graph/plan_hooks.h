@@ -2,6 +2,7 @@
 #ifndef CS_INTERCEPT_GRAPH_PLAN_HOOKS_H
 #define CS_INTERCEPT_GRAPH_PLAN_HOOKS_H
 
+#include "cudnn/bind/runtime.h"
 #include "cudnn/run/launcher.h"
 #include "intercept/graph/shadow.h"
 
@@ -29,5 +30,22 @@ void cs_plan_hooks_pass(struct cs *cs, const struct cs_shadow *plan, cudnnBacken
 /* Runs a tiled plan with the application's variant pack. Returns the vendor's status. */
 int cs_plan_hooks_run(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
                       cudnnBackendDescriptor_t pack);
+
+/* --- graphs that the application builds ---
+ *
+ * Adds tiled plans to CUDA graphs that the application builds by cudnnBackendPopulateCudaGraph.
+ * Each plan becomes one child graph of the application's graph. It contains a child graph for each
+ * tile, one after the other because tiles share the workspace. Without the CUDA runtime, or if
+ * tiles cannot be nodes, the fallback plan is used. */
+
+/* Adds a tiled plan to the application's graph and counts a call. On failure the graph is
+ * unchanged. Returns the vendor's status. */
+int cs_populate(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
+                cudnnBackendDescriptor_t pack, cudaGraph_t graph);
+
+/* Changes the addresses in the nodes of a graph that cs_populate has filled, or of a clone. Returns
+ * the vendor's status. */
+int cs_populate_update(struct cs *cs, const struct cs_shadow *plan, cudnnHandle_t handle,
+                       cudnnBackendDescriptor_t pack, cudaGraph_t graph);
 
 #endif

@@ -1,9 +1,8 @@
 /* Turns a tiled plan into child graphs of a CUDA graph, and updates them. */
-#include "intercept/graph/populate.h"
+#include "intercept/graph/plan_hooks.h"
 
 #include "cudnn/plan/execution_plan.h"
-#include "cudnn/run/copy_cuda.h"
-#include "intercept/graph/plan_hooks.h"
+#include "cudnn/run/launcher.h"
 
 /* A run of a plan that creates or changes nodes instead of launching. */
 struct node_run {

@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/invariant.h"
 #include "base/lock.h"
-#include "cudnn/plan/operation.h"
+#include "cudnn/plan/descriptors.h"
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

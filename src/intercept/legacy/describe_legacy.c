@@ -1,5 +1,5 @@
 /* Turns legacy descriptors into a problem through cuDNN's own getters. */
-#include "intercept/legacy/describe_legacy.h"
+#include "intercept/legacy/dispatch.h"
 
 #include "base/checked.h"
 #include "intercept/graph/describe_graph.h"

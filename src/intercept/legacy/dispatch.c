@@ -5,9 +5,7 @@
 #include "cudnn/plan/execution_plan.h"
 #include "cudnn/run/launcher.h"
 #include "intercept/graph/describe_graph.h"
-#include "intercept/legacy/describe_legacy.h"
 #include "intercept/legacy/plan_cache.h"
-#include "intercept/legacy/query_filter.h"
 #include <stdlib.h>
 
 /* The names of a problem's tensors in the library's variant packs. */

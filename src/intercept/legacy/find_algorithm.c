@@ -1,9 +1,8 @@
 /* Runs the Find... queries, which time every algorithm. Algorithms that convshim tiles are timed
  * tiled, within the reported size. */
-#include "intercept/legacy/find_algorithm.h"
+#include "intercept/legacy/dispatch.h"
 
 #include "cudnn/bind/driver.h"
-#include "intercept/legacy/describe_legacy.h"
 #include <stdlib.h>
 
 enum {

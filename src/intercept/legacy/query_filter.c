@@ -1,6 +1,6 @@
 /* A Bloom filter of the inputs that queries found above the threshold. Other calls pass through
  * without a description. */
-#include "intercept/legacy/query_filter.h"
+#include "intercept/legacy/dispatch.h"
 
 #include "base/hash.h"
 #include <stdatomic.h>

@@ -1,12 +1,11 @@
 /* Finds loaded objects that call cuDNN past the entries, by their relocations. */
-#include "intercept/loader/bypass.h"
+#include "intercept/loader/objects.h"
 
 #include "base/hash.h"
 #include "base/path.h"
 #include "cudnn/bind/real.h"
 #include "intercept/entry/entries.h"
 #include "intercept/loader/dlsym.h"
-#include "intercept/loader/object_range.h"
 #include <errno.h>
 #include <link.h>
 #include <stdatomic.h>

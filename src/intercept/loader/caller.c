@@ -1,8 +1,7 @@
 /* Finds the loaded object of an address, and caches whether the object is cuDNN. */
-#include "intercept/loader/caller.h"
+#include "intercept/loader/objects.h"
 
 #include "cudnn/bind/real.h"
-#include "intercept/loader/object_range.h"
 #include <limits.h>
 #include <link.h>
 #include <stdatomic.h>
@@ -75,6 +74,20 @@ __attribute__((noinline)) static bool find_caller(uintptr_t address)
     bool cudnn = cs_real_owns(search.path); /* not while the loader's list is locked */
     remember_caller(&search, cudnn);
     return cudnn;
+}
+
+struct cs_object_range cs_object_range_of(const struct dl_phdr_info *object)
+{
+    struct cs_object_range range = {UINTPTR_MAX, 0};
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const Elf64_Phdr *segment = &object->dlpi_phdr[i];
+        uintptr_t from = object->dlpi_addr + segment->p_vaddr, to = from + segment->p_memsz;
+        if (segment->p_type != PT_LOAD)
+            continue;
+        range.from = from < range.from ? from : range.from;
+        range.to = to > range.to ? to : range.to;
+    }
+    return range;
 }
 
 bool cs_caller_is_cudnn(const void *address)

@@ -4,10 +4,9 @@
  * Since 2.11 its C interface has functions for memory alone. Before, the scratch is the memory of a
  * tensor, whose handle is kept until it is given back. One thread at a time holds scratch of a
  * device. */
-#include "intercept/torch/torch_memory.h"
+#include "intercept/program_memory.h"
 
 #include "cudnn/bind/torch.h"
-#include "intercept/card_memory.h"
 
 /* The tensors of scratch that is in use, for versions without functions for memory alone. */
 static void *tensor_of[CS_LEVEL_DEVICES];

@@ -3,7 +3,6 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/output.h"
-#include "cli/common/page.h"
 #include <string.h>
 
 #define CS_CLI_TARGET struct cs_simulate_options

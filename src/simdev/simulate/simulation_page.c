@@ -4,7 +4,7 @@
 #include "simdev/simulate/simulate.h"
 
 #include "cli/common/json_tree.h"
-#include "cli/common/page.h"
+#include "cli/common/output.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 

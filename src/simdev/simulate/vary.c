@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "cli/common/cli.h"
 #include "cli/common/json_tree.h"
-#include "cli/common/page.h"
+#include "cli/common/output.h"
 #include "simdev/simulate/temporary_folder.h"
 #include <cjson/cJSON.h>
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* Convolutions and their outcome as text: each optional part alone. */
 #include "account_fixture.h"
 
-#include "account/outcome.h"
+#include "account/account.h"
 #include "check.h"
 
 static struct cs_problem volume, image;

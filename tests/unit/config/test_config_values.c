@@ -1,7 +1,6 @@
 /* Each option and each key of a rule with many texts: the resulting value, or the note. */
 #include "config/config.h"
 #include "config/option.h"
-#include "config/option_text.h"
 #include "decide/rule.h"
 #include "golden.h"
 

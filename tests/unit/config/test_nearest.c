@@ -1,6 +1,6 @@
 /* Which name was meant: how far names are apart, and from where on none is suggested, of options,
  * sections and variables. */
-#include "config/option_variables.h"
+#include "config/ini.h"
 #include "config_fixture.h"
 
 static void distances(void)

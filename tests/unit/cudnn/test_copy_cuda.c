@@ -1,5 +1,5 @@
 /* Copies of staged tensors in the driver's units, on a stream and as nodes of a graph. */
-#include "cudnn/run/copy_cuda.h"
+#include "cudnn/run/launcher.h"
 
 #include "vendor_fixture.h"
 

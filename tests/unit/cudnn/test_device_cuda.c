@@ -1,6 +1,6 @@
 /* Streams, events, memory and captures through the driver: the calls, their capture mode, and the
  * mapping of their results. */
-#include "cudnn/run/device_cuda.h"
+#include "cudnn/run/launcher.h"
 
 #include "heap.h"
 #include "vendor_fixture.h"

@@ -1,5 +1,5 @@
 /* Engines that may divide sums, and the plans of their tiles. */
-#include "cudnn/plan/divided_sums.h"
+#include "cudnn/plan/engine_choice.h"
 
 #include "cudnn/plan/execution_plan.h"
 #include "recorded_cudnn.h"

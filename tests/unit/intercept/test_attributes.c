@@ -2,7 +2,7 @@
  * header, otherwise a reason not to tile. */
 #include "intercept/graph/attributes.h"
 
-#include "cudnn/plan/operation.h"
+#include "cudnn/plan/descriptors.h"
 #include "intercept/graph/shadow.h"
 #include "vendor_fixture.h"
 

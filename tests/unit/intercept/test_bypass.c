@@ -1,5 +1,5 @@
 /* Objects that call cuDNN past the entries, by the tables of objects that the test builds. */
-#include "intercept/loader/bypass.h"
+#include "intercept/loader/objects.h"
 
 #include "base/hash.h"
 #include "loaded_objects.h"

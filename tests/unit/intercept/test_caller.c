@@ -1,5 +1,5 @@
 /* An address is cuDNN's if the object around it is, in any order of queries. */
-#include "intercept/loader/caller.h"
+#include "intercept/loader/objects.h"
 
 #include "loaded_objects.h"
 

@@ -1,7 +1,7 @@
 /* The contents of a legacy call, from descriptors and addresses, and the engines that may replace
  * its algorithm. */
 #include "cudnn/plan/fusion.h"
-#include "intercept/legacy/describe_legacy.h"
+#include "intercept/legacy/dispatch.h"
 
 #include "flow/flow.h"
 #include "legacy_fixture.h"

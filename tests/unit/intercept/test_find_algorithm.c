@@ -1,6 +1,6 @@
 /* Find... queries: tiled algorithms are timed tiled, in tensors and a workspace of the right
  * sizes. */
-#include "intercept/legacy/find_algorithm.h"
+#include "intercept/legacy/dispatch.h"
 
 #include "legacy_fixture.h"
 

@@ -1,6 +1,6 @@
 /* Added calls are always found. Other calls are usually rejected, without reading a descriptor if
  * their algorithm was never added. */
-#include "intercept/legacy/query_filter.h"
+#include "intercept/legacy/dispatch.h"
 
 #include "legacy_fixture.h"
 

@@ -1,6 +1,6 @@
 /* Scratch from PyTorch's allocator, on a PyTorch that the test provides: who may take it, that each
  * block is given back once, and how often the driver is queried. */
-#include "intercept/torch/torch_memory.h"
+#include "intercept/program_memory.h"
 
 #include "check.h"
 #include "cudnn/bind/torch.h"
