@@ -27,8 +27,6 @@ static const struct {
     const char *name, *type, *allowed;
 } library_options[] = {
 #define CS_OPTION(name, type, value, allowed, help) {#name, #type, allowed},
-#define CS_OPTION_IN(section, name, type, value, allowed, help)                                    \
-    {#section "." #name, #type, allowed},
 #include "convshim/options.def"
 #undef CS_OPTION
 };

@@ -1,6 +1,7 @@
 /* Prints the rows of options.def and rules.def as the default ini file or, with --markdown, as
  * tables. See gen-conf. */
 #include "convshim/policy.h"
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,14 +11,12 @@ enum {
 };
 
 struct row {
-    const char *section; /* "" for none */
+    bool is_key; /* of a rule */
     const char *name, *type, *value, *allowed, *help;
 };
 
 static const struct row rows[] = {
-#define CS_OPTION(name, type, value, allowed, help) {"", #name, #type, value, allowed, help},
-#define CS_OPTION_IN(section, name, type, value, allowed, help)                                    \
-    {#section, #name, #type, value, allowed, help},
+#define CS_OPTION(name, type, value, allowed, help) {false, #name, #type, value, allowed, help},
 #include "convshim/options.def"
 #undef CS_OPTION
 };
@@ -25,13 +24,13 @@ static const size_t row_count = sizeof rows / sizeof rows[0];
 
 /* The conditions of a rule, and the values that it sets. */
 static const struct row conditions[] = {
-#define CS_RULE_WHEN(name, type, allowed, help) {"rule NAME", #name, #type, "", allowed, help},
+#define CS_RULE_WHEN(name, type, allowed, help) {true, #name, #type, "", allowed, help},
 #define CS_RULE_SET(name, type, allowed, help)
 #include "convshim/rules.def"
 };
 static const struct row settings[] = {
 #define CS_RULE_WHEN(name, type, allowed, help)
-#define CS_RULE_SET(name, type, allowed, help) {"rule NAME", #name, #type, "", allowed, help},
+#define CS_RULE_SET(name, type, allowed, help) {true, #name, #type, "", allowed, help},
 #include "convshim/rules.def"
 };
 
@@ -44,7 +43,7 @@ static const char rules_help[] =
 static const char *allowed_of(const struct row *row, char text[TEXT])
 {
     size_t length = 0;
-    if (strcmp(row->type, "POLICY") != 0 || strcmp(row->section, "") != 0)
+    if (strcmp(row->type, "POLICY") != 0 || row->is_key)
         return *row->allowed ? row->allowed : "as the option";
     for (int i = 0; cs_policies[i] && length < TEXT; i++)
         length += (size_t)snprintf(text + length, TEXT - length, "%s%s", i ? ", " : "",
@@ -56,7 +55,7 @@ static const char *allowed_of(const struct row *row, char text[TEXT])
 static const char *help_of(const struct row *row, char text[TEXT])
 {
     size_t length = (size_t)snprintf(text, TEXT, "%s", row->help);
-    if (strcmp(row->type, "POLICY") != 0 || strcmp(row->section, "") != 0)
+    if (strcmp(row->type, "POLICY") != 0 || row->is_key)
         return row->help;
     for (int i = 0; cs_policies[i] && length < TEXT; i++)
         length += (size_t)snprintf(text + length, TEXT - length, "%s %s: %s", i ? "." : "",
@@ -124,8 +123,6 @@ static void print_ini(void)
                   "/etc/convshim.ini or wherever CONVSHIM_CONFIGFILE points. Sizes: 4096, 512KiB, "
                   "64MiB, 1.5g.");
     for (size_t i = 0; i < row_count; i++) {
-        if (*rows[i].section && (i == 0 || strcmp(rows[i].section, rows[i - 1].section) != 0))
-            printf("\n[%s]\n", rows[i].section);
         printf("\n");
         print_option(&rows[i]);
     }
@@ -136,8 +133,7 @@ static void print_markdown_rows(const struct row *row, size_t count, bool defaul
 {
     char allowed[TEXT], help[TEXT];
     for (size_t i = 0; i < count; i++, row++) {
-        const char *dot = defaults && *row->section ? "." : "";
-        printf("| `%s%s%s` ", defaults ? row->section : "", dot, row->name);
+        printf("| `%s` ", row->name);
         if (defaults && *row->value)
             printf("| `%s` ", row->value);
         else if (defaults)

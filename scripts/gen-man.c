@@ -118,7 +118,7 @@ static void list_variables(void)
     print_term("CONVSHIM_CONFIGFILE", NULL,
                "The only file of options to read. See convshim.ini(5).");
     print_term(
-        "CONVSHIM_WORKSPACE, CONVSHIM_SUMMARY, CONVSHIM_INTERLEAVE_BUDGET, ...", NULL,
+        "CONVSHIM_WORKSPACE, CONVSHIM_SUMMARY, CONVSHIM_BUDGET, ...", NULL,
         "Every option has a variable: CONVSHIM_ and its name in capitals, a dot become _. They win "
         "over CONVSHIM_CONFIG. A line names those that begin with CONVSHIM_ and are unknown.");
     print_term(
@@ -195,24 +195,16 @@ static void print_command_page(void)
 
 static void print_options(void)
 {
-    const char *in = "";
     static const struct {
-        const char *section, *name, *value, *allowed, *help;
+        const char *name, *value, *allowed, *help;
     } rows[] = {
-#define CS_OPTION(name, type, value, allowed, help) {"", #name, value, allowed, help},
-#define CS_OPTION_IN(section, name, type, value, allowed, help)                                    \
-    {#section, #name, value, allowed, help},
+#define CS_OPTION(name, type, value, allowed, help) {#name, value, allowed, help},
 #include "convshim/options.def"
 #undef CS_OPTION
     };
     puts(".SH OPTIONS");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char name[128], help[1024];
-        if (strcmp(in, rows[i].section) != 0) {
-            puts(".PP");
-            printf("In the section \\fB[%s]\\fR:\n", rows[i].section);
-        }
-        in = rows[i].section;
         snprintf(name, sizeof name, "%s =", rows[i].name);
         snprintf(help, sizeof help, "%s Allowed: %s.", rows[i].help,
                  *rows[i].allowed ? rows[i].allowed : CS_POLICY_NAMES);
@@ -274,8 +266,7 @@ static void print_ini_page(void)
     paragraphs(
         "Lines \"name = value\". A comment starts with a semicolon, or with a # at the beginning "
         "of "
-        "a line. Options of a section follow its line, [section], and sections follow all other "
-        "options. Elsewhere such an option is written section.name. Examples of sizes: 4096, "
+        "a line. Options come before the sections [rule NAME]. Examples of sizes: 4096, "
         "512KiB, 64MiB, 1.5g (2^30 bytes), 1.5GB (10^9 bytes). A bad value or an unknown name "
         "prints one line with the allowed "
         "values, and the default is used.\n\n"
@@ -289,7 +280,7 @@ static void print_ini_page(void)
     print_rules();
     list_ini_files();
     puts(".SH EXAMPLES\n.nf");
-    print_text("workspace = 64MiB\nlanes = 2\n\n[interleave]\nbudget = 128MiB\n\n"
+    print_text("workspace = 64MiB\nlanes = 2\nbudget = 128MiB\n\n"
                "[rule large-images]\nlayout = nchw\nh = 1024..\nworkspace = 256MiB\n");
     puts(".fi\n.SH SEE ALSO\n.BR convshim (1)");
 }

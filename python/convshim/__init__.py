@@ -72,7 +72,7 @@ def _needed() -> ctypes.CDLL:
 
 
 def _items(options: Mapping[str, Option]) -> str:
-    """Options in the form of CONVSHIM_CONFIG. A section's dot may be written as two underscores: interleave__budget."""
+    """Options in the form of CONVSHIM_CONFIG. A dot may be written as two underscores: rule__vae__workspace."""
     words = []
     for name, value in options.items():
         name = name.replace("__", ".")
@@ -98,7 +98,7 @@ def configure(**options: Option) -> None:
     """Sets options of this process, with priority over files and variables. Only before its first call of cuDNN.
 
     Names and values are those of docs/options.md: ``configure(workspace="32MiB", lanes=2)``. A number of bytes may be an int. None
-    and False mean ``off``. ``interleave.budget`` is written ``interleave__budget``. Several calls add up. Raises ValueError if an
+    and False mean ``off``. ``rule.vae.workspace`` is written ``rule__vae__workspace``. Several calls add up. Raises ValueError if an
     option is not allowed (then none is set), and ConvshimError if it is too late.
     """
     library = _needed()

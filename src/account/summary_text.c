@@ -473,9 +473,8 @@ static void append_own(struct cs_text *text, const struct cs_summary_own *own)
         append_format(text, "%-*spassed between streams %lld %s", LABEL, "",
                       (long long)own->handed_over, own->handed_over == 1 ? "time" : "times");
     if (own->refused > 0)
-        append_format(text,
-                      "%-*s%lld %s had no scratch available: raise arena or interleave.budget",
-                      LABEL, "", (long long)own->refused, own->refused == 1 ? "call" : "calls");
+        append_format(text, "%-*s%lld %s had no scratch available: raise arena or budget", LABEL,
+                      "", (long long)own->refused, own->refused == 1 ? "call" : "calls");
 }
 
 static void append_advice(struct cs_text *text, const struct cs_account *account,

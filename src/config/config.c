@@ -111,19 +111,19 @@ static void load_file(struct cs_load *load, const char *program, const char *scr
     note_unread_file(load);
 }
 
-/* Sets backing to own if interleave.budget is set, because a budget for all scratch of a process
- * can only be kept if the scratch is the library's. */
+/* Sets backing to own if budget is set, because a budget for all scratch of a process can only be
+ * kept if the scratch is the library's. */
 static void settle_options(struct cs_load *load)
 {
     struct cs_config *config = load->config;
-    if (config->interleave_budget == 0)
+    if (config->budget == 0)
         return;
     cs_ini_begin(load, config->source);
     if (config->backing == CS_CONFIG_BACKING_CLIENT)
-        cs_diagnostics_note(
-            load, "backing: client is not possible with interleave.budget, ignored; allowed: own");
+        cs_diagnostics_note(load,
+                            "backing: client is not possible with budget, ignored; allowed: own");
     config->backing = CS_CONFIG_BACKING_OWN;
-    config->origin[CS_OPTION_backing] = config->origin[CS_OPTION_interleave_budget];
+    config->origin[CS_OPTION_backing] = config->origin[CS_OPTION_budget];
 }
 
 const char *cs_config_variable(const char *option)

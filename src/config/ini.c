@@ -170,23 +170,18 @@ static void note_unanswered(struct lines *lines)
 
 static void note_unknown_section(struct lines *lines)
 {
-    char nearest[CS_CONFIG_NAME], first[CS_CONFIG_NAME], shown[CS_SHOWN_BYTES];
-    char all[CS_OPTION_TEXT];
+    char first[CS_CONFIG_NAME], shown[CS_SHOWN_BYTES];
     const char *rest = lines->section + strcspn(lines->section, " \t");
     snprintf(first, sizeof first, "%.*s", (int)(rest - lines->section), lines->section);
     if (cs_option_name_distance(first, "rule") < 2)
         cs_diagnostics_note(lines->load,
                             "%s: no such section, it is ignored; did you mean [rule%s]?",
                             lines->shown, *rest ? cs_diagnostics_show(shown, rest) : " NAME");
-    else if (cs_option_nearest_section(lines->section, nearest))
-        cs_diagnostics_note(lines->load,
-                            "%s: no such section, its options are ignored; did you mean [%s]?",
-                            lines->shown, nearest);
     else
         cs_diagnostics_note(lines->load,
-                            "%s: no such section, its options are ignored; allowed: %s; options "
-                            "without a section come first",
-                            lines->shown, cs_option_sections(all));
+                            "%s: no such section, its options are ignored; allowed: [rule NAME]; "
+                            "options come first",
+                            lines->shown);
 }
 
 /* Makes a note of text after the name of a section, which inih ignores. Comments are allowed there.
@@ -217,9 +212,8 @@ static void enter_section(struct lines *lines, const char *text)
         lines->rule = cs_rules_open(lines->load, lines->section + strlen(prefix));
         lines->unknown_section = lines->rule < 0;
     } else {
-        lines->unknown_section = !whole || !cs_option_section(lines->section);
-        if (lines->unknown_section)
-            note_unknown_section(lines);
+        lines->unknown_section = true;
+        note_unknown_section(lines);
     }
     if (!lines->unknown_section)
         note_trailing(lines, text + length + strlen("[]"));
@@ -307,7 +301,6 @@ static char *read_line(char *text, int size, void *stream)
 static int handle_setting(void *user, const char *section, const char *name, const char *value)
 {
     struct lines *lines = user;
-    char full[2 * CS_CONFIG_NAME];
     (void)section;
     lines->unanswered = false;
     if (lines->unknown_section)
@@ -316,8 +309,6 @@ static int handle_setting(void *user, const char *section, const char *name, con
         cs_rules_set(lines->load, lines->rule, name, value ? value : "");
         return 1;
     }
-    if (lines->section[0] && snprintf(full, sizeof full, "%s.%s", lines->section, name) > 0)
-        name = full;
     cs_ini_set(lines->load, name, value ? value : "");
     return 1;
 }

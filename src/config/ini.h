@@ -23,8 +23,8 @@ void cs_ini_items(struct cs_load *load, const char *source, const char *items);
  * The environment variables whose names begin with CONVSHIM_: one for each option, and a few more.
  * Private to src/config. */
 
-/* Returns the variable of an option, "CONVSHIM_INTERLEAVE_BUDGET" for interleave.budget. The text
- * is valid until the calling thread ends. */
+/* Returns the variable of an option, "CONVSHIM_LOG_FILE" for log_file. The text is
+ * valid until the calling thread ends. */
 const char *cs_variable_of(int option);
 
 /* Returns the value of an environment variable. NULL if it is empty, or if the program is

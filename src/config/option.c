@@ -259,9 +259,6 @@ static bool parse_FORM(const struct cs_option *option, const char *text,
 const struct cs_option cs_options[CS_OPTIONS] = {
 #define CS_OPTION(name, type, value, allowed, help)                                                \
     {#name, value, allowed, parse_##type, offsetof(struct cs_config, name)},
-#define CS_OPTION_IN(section, name, type, value, allowed, help)                                    \
-    {#section "." #name, value, allowed, parse_##type,                                             \
-     offsetof(struct cs_config, section##_##name)},
 #include "convshim/options.def"
 #undef CS_OPTION
 };
@@ -274,7 +271,6 @@ const struct cs_option cs_options[CS_OPTIONS] = {
 /* Each name with ", " before it. The first comma is skipped below. */
 static const char names[] =
 #define CS_OPTION(name, type, value, allowed, help) ", " #name
-#define CS_OPTION_IN(section, name, type, value, allowed, help) ", " #section "." #name
 #include "convshim/options.def"
 #undef CS_OPTION
     ;
@@ -311,39 +307,7 @@ const char *cs_option_allowed(const struct cs_option *option, const char *const 
     return text;
 }
 
-static bool section_of(const struct cs_option *option, char section[CS_CONFIG_NAME])
-{
-    const char *dot = strchr(option->name, '.');
-    int length = dot ? (int)(dot - option->name) : 0;
-    snprintf(section, CS_CONFIG_NAME, "%.*s", length, option->name);
-    return dot != NULL;
-}
-
-bool cs_option_section(const char *section)
-{
-    char known[CS_CONFIG_NAME];
-    for (int i = 0; i < CS_OPTIONS; i++)
-        if (section_of(&cs_options[i], known) && strcmp(known, section) == 0)
-            return true;
-    return false;
-}
-
-const char *cs_option_sections(char text[CS_OPTION_TEXT])
-{
-    char section[CS_CONFIG_NAME], before[CS_CONFIG_NAME] = "";
-    size_t length = 0;
-    for (int i = 0; i < CS_OPTIONS && length < CS_OPTION_TEXT; i++) {
-        if (!section_of(&cs_options[i], section) || strcmp(section, before) == 0)
-            continue;
-        length += (size_t)snprintf(text + length, CS_OPTION_TEXT - length, "[%s], ", section);
-        memcpy(before, section, sizeof before);
-    }
-    if (length < CS_OPTION_TEXT)
-        snprintf(text + length, CS_OPTION_TEXT - length, "[rule NAME]");
-    return text;
-}
-
-/* The part after the section's name and dot, or the whole name. */
+/* The part after the last dot, or the whole name. */
 static const char *bare_name(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -392,30 +356,14 @@ const char *cs_option_nearest(const char *name)
     if (length >= CS_CONFIG_NAME)
         return NULL;
     for (int i = 0; i < CS_OPTIONS; i++) {
-        /* A name in the wrong section may still be correct. */
-        bool misplaced = strcmp(bare_name(name), bare_name(cs_options[i].name)) == 0;
-        size_t distance = misplaced ? 0 : cs_option_name_distance(name, cs_options[i].name);
+        const bool qualified = strcmp(bare_name(name), cs_options[i].name) == 0;
+        size_t distance = qualified ? 0 : cs_option_name_distance(name, cs_options[i].name);
         if (distance < best) {
             best = distance;
             nearest = cs_options[i].name;
         }
     }
     return nearest;
-}
-
-bool cs_option_nearest_section(const char *text, char section[CS_CONFIG_NAME])
-{
-    char known[CS_CONFIG_NAME];
-    size_t length = strlen(text), best = cs_option_name_too_far(length);
-    bool found = false;
-    for (int i = 0; i < CS_OPTIONS && length < CS_CONFIG_NAME; i++) {
-        if (!section_of(&cs_options[i], known) || cs_option_name_distance(text, known) >= best)
-            continue;
-        best = cs_option_name_distance(text, known);
-        memcpy(section, known, sizeof known);
-        found = true;
-    }
-    return found;
 }
 
 bool cs_option_set(struct cs_config *config, int index, const char *text,

@@ -6,7 +6,7 @@
 #include "config/config.h"
 
 struct cs_option {
-    const char *name;    /* "name" or "section.name" */
+    const char *name;
     const char *value;   /* default */
     const char *allowed; /* for people. The limits of SIZE, COUNT and RATIO are read from it,
                             "[auto, or |off, or |auto, off, or ]MIN to MAX", and the words of
@@ -34,12 +34,6 @@ int cs_option_find(const char *name);
 /* True if the option only affects output, and no decision. */
 bool cs_option_is_output(int option);
 
-/* Returns all sections, as "[interleave], [rule NAME]", composed in `text`. */
-const char *cs_option_sections(char text[CS_OPTION_TEXT]);
-
-/* True if some option is in the section. */
-bool cs_option_section(const char *section);
-
 /* Returns the allowed values for people: option->allowed or, for POLICY, the names in `policies`,
  * composed in `text`. */
 const char *cs_option_allowed(const struct cs_option *option, const char *const *policies,
@@ -54,9 +48,6 @@ size_t cs_option_name_too_far(size_t length);
 
 /* Returns the most similar name, or NULL if none is similar. */
 const char *cs_option_nearest(const char *name);
-
-/* Copies the most similar section. False if none is similar. */
-bool cs_option_nearest_section(const char *text, char section[CS_CONFIG_NAME]);
 
 /* Sets one option from its text. False, and unchanged, if the text is not allowed. */
 bool cs_option_set(struct cs_config *config, int index, const char *text,

@@ -34,9 +34,7 @@ const char *cs_variable_of(int option)
         return name;
     char *to = memcpy(name, prefix, PREFIX);
     for (to += PREFIX; *from; from++)
-        *to++ = (char)(*from == '.'                   ? '_'
-                       : *from >= 'a' && *from <= 'z' ? *from - 'a' + 'A'
-                                                      : *from);
+        *to++ = (char)(*from >= 'a' && *from <= 'z' ? *from - 'a' + 'A' : *from);
     return name;
 }
 

@@ -39,11 +39,11 @@ def inside():
     except ValueError as error:
         print("refused:", error)
     convshim.configure(workspace="96KiB", max_slowdown="off", lanes=1)
-    convshim.configure(interleave__budget=False)
+    convshim.configure(budget=False)
     Work().run()
     summary = convshim.stats()
     print(totals())
-    print({name: summary["config"]["options"][name] for name in ("workspace", "lanes", "interleave.budget")})
+    print({name: summary["config"]["options"][name] for name in ("workspace", "lanes", "budget")})
     print(summary["config"]["source"], summary["versions"]["convshim"] == convshim.version(), len(summary["sites"]))
     try:
         convshim.configure(workspace="1MiB")

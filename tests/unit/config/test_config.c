@@ -176,25 +176,22 @@ static const char *const mistakes[] = {
     "lanes=off",
     "backing=ow",
     "backing=auto, client",
-    "interleave=stage",
-    "interleave.budget=auto",
+    "budget=auto",
     "wrkspace=1M",
     "Log-File=x",
     "=3",
-    "budget=1G",
-    "interleave.lanes=2",
+    "general.lanes=2",
     "workspace",
-    "interleave.buget=5M",
+    "buget=5M",
     "general.tiles=5",
     "[general]",
     "[]",
     "[Interleaf]",
-    "[interleave",
-    "[interleave.budget]",
+    "[rule x",
+    "[budget]",
     "[Rule X]",
     "[rules e]",
     "[Rule]",
-    "[interleave] budget = 1GiB",
     "[rule a]\tskip = yes",
     "[general] x",
 };
@@ -206,7 +203,7 @@ static const struct {
 } files[] = {
     {1, "tiles = 3, lanes = 2\n"},
     {1, "tiles = 2\ntiles = 3\n"},
-    {1, "backing = client\n[interleave]\nbudget = 8M\n"},
+    {1, "backing = client\nbudget = 8M\n"},
     {3, "threshold = 64\narena = 4096\n[rule a]\nkernel = 3\nrequired = 256..\nskip = yes\n"},
     {1, "[rule a]\nlayuot = nchw\nskip = yes\n"},
     {1, "[rule a]\nbacking = own\nskip = yes\n"},
@@ -275,37 +272,25 @@ static void the_note_about_an_unknown_option_lists_all(void)
 
 static void sections(void)
 {
-    load_text("lanes = 3\nbacking = own\narena = 1G\n"
-              "[interleave]\nbudget = 256M\nlanes = 4\n");
-    CHECK_INT(note_count, 1);
-    CHECK(note_is(0, "FILE/test.ini:6: interleave.lanes: "));
+    load_text("lanes = 3\nbacking = own\narena = 1G\nbudget = 256M\n");
+    CHECK_INT(note_count, 0);
     CHECK_INT(config.lanes, 3);
     CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
     CHECK_INT(config.arena, 1 << 30);
-    CHECK_INT(config.interleave_budget, 256 << 20);
-    load_items("interleave.budget=off;lanes=auto;arena=auto");
+    CHECK_INT(config.budget, 256 << 20);
+    load_items("budget=off;lanes=auto;arena=auto");
     CHECK_INT(note_count, 0);
-    CHECK_INT(config.interleave_budget, 0);
+    CHECK_INT(config.budget, 0);
     CHECK_INT(config.lanes, CS_CONFIG_AUTO);
     CHECK_INT(config.arena, CS_CONFIG_AUTO);
-    load_text("[interleave] ; budget = 1G\nbudget = 3M\n[rule a]# b\nskip = yes\n");
+    load_text("budget = 3M\n[rule a]# b\nskip = yes\n");
     CHECK_INT(note_count, 0);
-    CHECK_INT(config.interleave_budget, 3 << 20);
+    CHECK_INT(config.budget, 3 << 20);
     CHECK_INT(config.rules.count, 1);
-    load_items("[interleave];budget=2M");
-    CHECK_INT(note_count, 0);
-    CHECK_INT(config.interleave_budget, 2 << 20);
-    load_text("[interleave]\ninterleave.budget = 5M\nbudget = 6M\nbudget = 7M\n");
-    CHECK_INT(note_count, 2);
-    CHECK(note_is(0, "FILE/test.ini:2: interleave.interleave.budget: "));
-    CHECK(note_is(1, "FILE/test.ini:4: interleave.budget: "));
-    CHECK_INT(config.interleave_budget, 7 << 20);
-    load_text("[no]\nbudget = 8M\nlanes = x\n[interleave]\nbudget = 9M\n");
+    load_text("budget = 9M\n[no]\nbudget = 8M\nlanes = x\n");
     CHECK_INT(note_count, 1);
-    CHECK_INT(config.interleave_budget, 9 << 20);
-    load_text("[interleave\nbudget = 1G\n[interleave]\nbudget = 7M\n");
-    CHECK_INT(note_count, 1);
-    CHECK_INT(config.interleave_budget, 7 << 20);
+    CHECK_INT(config.budget, 9 << 20);
+    CHECK_INT(config.lanes, CS_CONFIG_AUTO);
 }
 
 /* MangoHud's users write so. The note says how options are separated. */

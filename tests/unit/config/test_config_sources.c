@@ -193,18 +193,18 @@ static void a_variable_for_every_option(void)
     } rows[] = {{"workspace", "CONVSHIM_WORKSPACE"},
                 {"price", "CONVSHIM_PRICE"},
                 {"log_file", "CONVSHIM_LOG_FILE"},
-                {"interleave.budget", "CONVSHIM_INTERLEAVE_BUDGET"}};
+                {"budget", "CONVSHIM_BUDGET"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         CHECK_STR(cs_config_variable(rows[i].option), rows[i].variable);
     CHECK(cs_config_variable("nothing") == NULL);
     load_text("workspace = 1M\n");
-    setenv("CONVSHIM_CONFIG", "workspace=2M;interleave.budget=5M", 1);
+    setenv("CONVSHIM_CONFIG", "workspace=2M;budget=5M", 1);
     setenv("CONVSHIM_WORKSPACE", "3M", 1);
-    setenv("CONVSHIM_INTERLEAVE_BUDGET", "7M", 1);
+    setenv("CONVSHIM_BUDGET", "7M", 1);
     setenv("CONVSHIM_TILES", "many", 1);
     load();
     CHECK_INT(config.workspace, 3 << 20);
-    CHECK_INT(config.interleave_budget, 7 << 20);
+    CHECK_INT(config.budget, 7 << 20);
     CHECK_STR(config.origin[CS_OPTION_workspace].variable, "CONVSHIM_WORKSPACE");
     CHECK_INT(note_count, 1);
     CHECK(note_is(0, "CONVSHIM_TILES: tiles: \"many\""));
@@ -271,15 +271,15 @@ static void check_origin(int option, const char *variable, int line)
 
 static void each_value_has_its_origin(void)
 {
-    load_text("tiles = 2\n\nworkspace = 1M\nlanes = 99\n[interleave]\nbudget = 8M\n");
+    load_text("tiles = 2\n\nworkspace = 1M\nlanes = 99\nbudget = 8M\n");
     setenv("CONVSHIM_CONFIG", "policy=off;tiles=3;arena=much", 1);
     setenv("CONVSHIM_SUMMARY", "off", 1);
     load();
     CHECK_INT((int)config.file_length, (int)strlen(path_of("test.ini")));
     CHECK(strncmp(config.source, path_of("test.ini"), config.file_length) == 0);
     check_origin(CS_OPTION_workspace, "", 3);
-    check_origin(CS_OPTION_interleave_budget, "", 6);
-    check_origin(CS_OPTION_backing, "", 6);
+    check_origin(CS_OPTION_budget, "", 5);
+    check_origin(CS_OPTION_backing, "", 5);
     check_origin(CS_OPTION_policy, "CONVSHIM_CONFIG", 1);
     check_origin(CS_OPTION_tiles, "CONVSHIM_CONFIG", 2);
     check_origin(CS_OPTION_summary, "CONVSHIM_SUMMARY", 0);
@@ -302,7 +302,7 @@ static void options_of_the_program_override_all_others(void)
     CHECK_STR(tried.source, "");
     CHECK_INT(note_count, 1);
     CHECK(note_is(0, "convshim_configure:2: colour: "));
-    cs_config_load_items(&tried, "interleave.budget=1MiB", policies, take_note, &note_count);
+    cs_config_load_items(&tried, "budget=1MiB", policies, take_note, &note_count);
     CHECK_INT(tried.backing, CS_CONFIG_BACKING_OWN);
     setenv("CONVSHIM_CONFIG", "tiles=3;lanes=2", 1);
     CHECK(cs_config_override("tiles=6"));
@@ -371,10 +371,10 @@ static void a_file_alone(void)
 
 static void budget_implies_own_scratch(void)
 {
-    load_items("interleave.budget=64MiB");
+    load_items("budget=64MiB");
     CHECK_INT(note_count, 0);
     CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
-    load_items("backing=client;interleave.budget=64MiB");
+    load_items("backing=client;budget=64MiB");
     CHECK_INT(note_count, 1);
     CHECK(note_is(0, "/dev/null and CONVSHIM_CONFIG: backing: "));
     CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
@@ -403,7 +403,7 @@ static void a_long_path_leaves_no_room_for_others(void)
 static void budget_overrides_the_backing_of_all_sources(void)
 {
     char source[CS_CONFIG_TEXT], want[CS_CONFIG_TEXT + 100];
-    load_text("backing = client\nlanes = 3\n[interleave]\nbudget = 8M\n");
+    load_text("backing = client\nlanes = 3\nbudget = 8M\n");
     snprintf(source, sizeof source, "%s", path_of("test.ini"));
     snprintf(want, sizeof want, "%s: backing: ", source);
     CHECK_INT(note_count, 1);
@@ -415,15 +415,15 @@ static void budget_overrides_the_backing_of_all_sources(void)
     CHECK_INT(note_count, 0);
     CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
     CHECK_INT(config.lanes, CS_CONFIG_AUTO);
-    CHECK_INT(config.interleave_budget, 8 << 20);
+    CHECK_INT(config.budget, 8 << 20);
 
-    setenv("CONVSHIM_CONFIG", "interleave.budget=off", 1);
+    setenv("CONVSHIM_CONFIG", "budget=off", 1);
     load();
     CHECK_INT(note_count, 0);
     CHECK_INT(config.backing, CS_CONFIG_BACKING_CLIENT);
-    CHECK_INT(config.interleave_budget, 0);
+    CHECK_INT(config.budget, 0);
 
-    load_text("[interleave]\nbudget = 8M\n");
+    load_text("budget = 8M\n");
     setenv("CONVSHIM_CONFIG", "backing=client", 1);
     load();
     snprintf(want, sizeof want, "%s and CONVSHIM_CONFIG: backing: ", source);
@@ -497,11 +497,10 @@ static void every_blank_is_one(void)
     static const char blanks[] = " \t\r\v\f";
     char text[64];
     for (const char *c = blanks; *c; c++) {
-        snprintf(text, sizeof text, "%c# no option\n%c[interleave]%c\n%cbudget%c=%c3MiB%c\n", *c,
-                 *c, *c, *c, *c, *c, *c);
+        snprintf(text, sizeof text, "%c# no option\n%cbudget%c=%c3MiB%c\n", *c, *c, *c, *c, *c);
         load_text(text);
         CHECK_INT(note_count, 0);
-        CHECK_INT(config.interleave_budget, 3 << 20);
+        CHECK_INT(config.budget, 3 << 20);
     }
 }
 

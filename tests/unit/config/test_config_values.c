@@ -151,31 +151,6 @@ static void lengths(void)
     }
 }
 
-static char whole_note[1024];
-
-static void keep_note(void *ctx, const char *line)
-{
-    (void)ctx;
-    snprintf(whole_note, sizeof whole_note, "%s", line);
-}
-
-/* A name in a section is shown with it, as much as is shown of any. */
-static void long_names_in_a_section(void)
-{
-    for (int length = 10; length < 60; length++) {
-        char items[128] = "[interleave];", want[128] = "convshim_configure:2: interleave.";
-        size_t shown = (size_t)length < 37 ? (size_t)length : 33; /* 47 letters, or 44 and dots */
-        size_t begun = strlen(items), said_before = strlen(want);
-        memset(items + begun, 'n', (size_t)length);
-        snprintf(items + begun + length, 4, "=1");
-        memset(want + said_before, 'n', shown);
-        snprintf(want + said_before + shown, 32, "%s: no such option",
-                 shown < (size_t)length ? "..." : "");
-        cs_config_load_items(&config, items, policies, keep_note, NULL);
-        CHECK(strncmp(whole_note, want, strlen(want)) == 0 || !printf("# %s\n", whole_note));
-    }
-}
-
 int main(void)
 {
     heap_watch();
@@ -184,6 +159,5 @@ int main(void)
     TEST(options);
     TEST(keys_of_rules);
     TEST(lengths);
-    TEST(long_names_in_a_section);
     return REPORT();
 }

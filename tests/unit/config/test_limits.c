@@ -34,9 +34,8 @@ static void the_arena(void)
         {CS_CONFIG_AUTO, 10, 30, 50, 0, 30},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct cs_config config = {.arena = rows[i].arena,
-                                   .workspace = rows[i].workspace,
-                                   .interleave_budget = rows[i].budget};
+        struct cs_config config = {
+            .arena = rows[i].arena, .workspace = rows[i].workspace, .budget = rows[i].budget};
         struct cs_rules rules = {.count = 2};
         rules.rule[0] = rule_with(rows[i].rule);
         rules.rule[1] = rule_with(rows[i].other);

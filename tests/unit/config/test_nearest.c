@@ -1,5 +1,5 @@
-/* Which name was meant: how far names are apart, and from where on none is suggested, of options,
- * sections and variables. */
+/* Which name was meant: how far names are apart, and from where on none is suggested, of options
+ * and variables. */
 #include "config/ini.h"
 #include "config_fixture.h"
 
@@ -56,12 +56,11 @@ static void options_are_suggested(void)
     CHECK(cs_option_nearest("") == NULL);
 }
 
-/* A name that is valid in another section, and one without a similar name. */
+/* A name with other words before it. */
 static void a_misplaced_option_is_found(void)
 {
-    CHECK_STR(cs_option_nearest("budget"), "interleave.budget");
-    CHECK_STR(cs_option_nearest("section.budget"), "interleave.budget");
-    CHECK_STR(cs_option_nearest("interleave.tiles"), "tiles");
+    CHECK_STR(cs_option_nearest("section.budget"), "budget");
+    CHECK_STR(cs_option_nearest("general.tiles"), "tiles");
     char text[CS_CONFIG_NAME + 1];
     memset(text, 'x', sizeof text);
     memcpy(text + CS_CONFIG_NAME - 7, ".tiles", 7);
@@ -70,25 +69,6 @@ static void a_misplaced_option_is_found(void)
     memset(text, 'x', sizeof text);
     memcpy(text + CS_CONFIG_NAME - 6, ".tiles", 7);
     CHECK(cs_option_nearest(text) == NULL); /* longer than any */
-}
-
-static void similar_section_is_suggested(void)
-{
-    static const char *const names[] = {"interleave"};
-    char text[CS_CONFIG_NAME], section[CS_CONFIG_NAME];
-    for (size_t i = 0; i < 1; i++) {
-        size_t far = cs_option_name_too_far(strlen(names[i]));
-        CHECK(cs_option_section(names[i]));
-        misspell(names[i], far - 1, text);
-        CHECK(!cs_option_section(text));
-        CHECK(cs_option_nearest_section(text, section));
-        CHECK_STR(section, names[i]);
-        misspell(names[i], far, text);
-        CHECK(!cs_option_nearest_section(text, section));
-    }
-    CHECK(!cs_option_section("") && !cs_option_section("log") && !cs_option_section("rule"));
-    char list[CS_OPTION_TEXT];
-    CHECK_STR(cs_option_sections(list), "[interleave], [rule NAME]");
 }
 
 /* The note about a set variable, "" if there is none. */
@@ -143,7 +123,6 @@ int main(void)
     TEST(distance_limit_grows_with_the_length);
     TEST(options_are_suggested);
     TEST(a_misplaced_option_is_found);
-    TEST(similar_section_is_suggested);
     TEST(variables_are_suggested);
     return !remove_folder() || REPORT();
 }
