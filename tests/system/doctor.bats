@@ -130,8 +130,6 @@ expect_no_finding()
     doctor 1 missing app.py
     expect_equal "verdict" "$(tail -n 1 doctor.out)" \
         "This will not work: missing: not found, not executable, or its interpreter is missing."
-    doctor 0 python3 -m torch.distributed.run --nproc-per-node 2 --opt-channelslast
-    expect_finding note layout '--opt-channelslast: uses channels_last'
 }
 
 @test "a part of another cuDNN that the loader finds first is named, a part of the same cuDNN is not" {

@@ -155,9 +155,8 @@ void cs_doctor_verdict(const struct cs_doctor *doctor)
     if (doctor->driver)
         puts("To compare results and times on this GPU: convshim verify");
     print_served(&doctor->facts);
-    printf(" %s be intercepted%s%s.%s\n", doctor->driver ? "will" : "would",
+    printf(" %s be intercepted%s.%s\n", doctor->driver ? "will" : "would",
            doctor->count[CS_WARNING] > 0 ? ", with limits (see the warnings)" : "",
-           doctor->channels_last ? ", but channels_last may leave little to save" : "",
            doctor->driver ? ""
                           : " There is no GPU here. To simulate one: convshim simulate -- COMMAND");
 }

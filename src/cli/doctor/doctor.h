@@ -27,8 +27,7 @@ struct cs_doctor {
 
     /* Results of checks that later checks use. */
     struct cs_program_facts facts;
-    bool driver;        /* there is a libcuda.so.1 */
-    bool channels_last; /* the command asks for tensors in that layout */
+    bool driver; /* there is a libcuda.so.1 */
 
     enum cs_check check;      /* the one that runs */
     const char *advice;       /* of the next finding; NULL: that of the check */

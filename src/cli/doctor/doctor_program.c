@@ -68,21 +68,6 @@ void cs_doctor_program(struct cs_doctor *doctor)
         program[0] = '\0';
 }
 
-/* Finds the word that requests channels_last, as options of programs spell it:
- * --force-channels-last, --opt-channelslast. */
-void cs_doctor_layout(struct cs_doctor *doctor)
-{
-    for (char **word = doctor->command; word && *word && !doctor->channels_last; word++) {
-        doctor->channels_last = strcasestr(*word, "channels-last") ||
-                                strcasestr(*word, "channels_last") ||
-                                strcasestr(*word, "channelslast");
-        if (doctor->channels_last)
-            cs_doctor_add(doctor, CS_NOTE, *word,
-                          "uses channels_last. Such tensors often require no workspace, so that "
-                          "convshim saves nothing");
-    }
-}
-
 void cs_doctor_python(struct cs_doctor *doctor)
 {
     char why[WHY];

@@ -17,7 +17,7 @@ struct cs_layer *cs_layers_add(struct cs_layers *layers, const char *model, cons
     struct cs_layer layer = {.model = strdup(model),
                              .name = strdup(name),
                              .problem = *problem,
-                             .recorded = {.engine = -1, .calls = 1}};
+                             .recorded = {.engine = -1}};
     struct cs_layer *place = layer.model && layer.name
                                  ? cs_array_add(&layers->layer, &layers->count, sizeof *place)
                                  : NULL;
@@ -125,7 +125,6 @@ static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules
 static void read_recorded(const cJSON *site, int64_t number, struct cs_recorded *recorded)
 {
     recorded->site = number;
-    recorded->calls = cs_json_whole_at(site, "calls", 1);
     recorded->engine = cs_json_whole_at(site, "engine", -1);
     recorded->required = cs_json_whole_at(site, "required", 0);
 }

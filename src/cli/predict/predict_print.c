@@ -1,4 +1,4 @@
-/* The output of `convshim predict`: text for one convolution, and tables of layers and models. */
+/* The output of `convshim predict`: text for one convolution, and a table of layers. */
 #include "cli/predict/predict.h"
 
 #include "account/summary_json.h"
@@ -75,7 +75,7 @@ static void print_convolution(const struct cs_prediction *prediction)
                cs_cost_defaults.kernel_us_most);
 }
 
-/* --- the tables --- */
+/* --- the table --- */
 
 static void add_layer(struct cs_table *table, const struct cs_predict_results *results, size_t i)
 {
@@ -148,85 +148,6 @@ static void fill_layers(struct cs_table *table, const struct cs_predict_results 
         add_layer(table, results, i);
 }
 
-/* The memory that the layers of one model need, in bytes. */
-struct model_sum {
-    int64_t layers, tiled, unanswered; /* unanswered: no engine has a plan */
-    int64_t workspace, tiled_workspace, peak, tiled_peak, floor; /* the largest of each */
-    struct cs_times untiled, tiled_times; /* predicted seconds of all calls; 0: not known */
-};
-
-static void add_times(struct cs_times *sum, int64_t calls, struct cs_times times)
-{
-    sum->least += (double)calls * times.least;
-    sum->most += (double)calls * times.most;
-}
-
-static void sum_layer(const struct cs_prediction *prediction, int64_t calls, struct model_sum *sum)
-{
-    const struct cs_times untiled = prediction->untiled, ratio = prediction->ratio;
-    const struct cs_times tiled = {untiled.least * ratio.least, untiled.most * ratio.most};
-    sum->layers++;
-    sum->unanswered += prediction->status != CS_OK;
-    sum->tiled += prediction->status == CS_OK && prediction->decision.reason == CS_REASON_NONE;
-    if (prediction->status == CS_OK)
-        cs_raise(&sum->floor, prediction->floor);
-    cs_raise(&sum->workspace, prediction->offer.workspace);
-    cs_raise(&sum->tiled_workspace, prediction->decision.reported);
-    cs_raise(&sum->peak, prediction->peak);
-    cs_raise(&sum->tiled_peak, prediction->tiled_peak);
-    add_times(&sum->untiled, calls, untiled);
-    add_times(&sum->tiled_times, calls, ratio.least > 0 ? tiled : untiled);
-}
-
-/* Adds the model of a layer, unless an earlier layer has the same. */
-static void add_model(struct cs_table *table, const struct cs_predict_results *results, size_t at)
-{
-    const struct cs_layer *layer = results->layers->layer;
-    const char *model = layer[at].model;
-    struct model_sum sum = {.layers = 0};
-    for (size_t i = 0; i < at; i++)
-        if (strcmp(layer[i].model, model) == 0)
-            return;
-    for (size_t i = at; i < results->layers->count; i++)
-        if (strcmp(layer[i].model, model) == 0)
-            sum_layer(&results->prediction[i], layer[i].recorded.calls, &sum);
-    const bool known = sum.unanswered < sum.layers;
-    const struct cs_times ratio = cs_cost_ratio(sum.tiled_times, sum.untiled);
-    cs_table_add(table, (const struct cs_value[]){
-                            {.text = model},
-                            {.number = sum.layers},
-                            {.number = sum.tiled},
-                            {.number = sum.unanswered},
-                            {.number = known ? sum.workspace : -1},
-                            {.number = known ? sum.tiled_workspace : -1},
-                            {.number = known ? sum.peak : -1},
-                            {.number = known ? sum.tiled_peak : -1},
-                            {.number = known ? sum.floor : -1},
-                            {.ratio = known ? (double)sum.peak / (double)sum.tiled_peak : 0},
-                            {.ratio = ratio.least},
-                            {.ratio = ratio.most}});
-}
-
-static void fill_models(struct cs_table *table, const struct cs_predict_results *results)
-{
-    static const struct cs_column columns[] = {
-        {"model", "model", CS_CELL_TEXT},
-        {"layers", "layers", CS_CELL_COUNT},
-        {"tiled", "tiled", CS_CELL_COUNT},
-        {"unanswered", "no engine", CS_CELL_COUNT},
-        {"workspace_bytes", "largest workspace", CS_CELL_BYTES},
-        {"tiled_workspace_bytes", "with convshim", CS_CELL_BYTES},
-        {"peak_bytes", "largest peak", CS_CELL_BYTES},
-        {"tiled_peak_bytes", "with convshim", CS_CELL_BYTES},
-        {"floor_bytes", "floor", CS_CELL_BYTES},
-        {"ratio", "ratio", CS_CELL_RATIO},
-        {"time_ratio", "time", CS_CELL_RATIO},
-        {"most_time_ratio", "at most", CS_CELL_RATIO}};
-    cs_table_init(table, columns, LENGTH(columns));
-    for (size_t i = 0; i < results->layers->count; i++)
-        add_model(table, results, i);
-}
-
 /* --- formats --- */
 
 /* Prints the convolution if there is one alone, the GPU with its memory, the planner, and the
@@ -256,19 +177,12 @@ static void print_head(const struct cs_predict_results *results)
     putchar('\n');
 }
 
-static bool print_text(const struct cs_predict_results *results, const struct cs_table *layers,
-                       const struct cs_table *models)
+static bool print_text(const struct cs_predict_results *results, const struct cs_table *layers)
 {
     print_head(results);
-    if (results->options->shape) {
-        print_convolution(results->prediction);
-    } else {
-        if (!cs_table_print(layers, CS_FORMAT_TEXT, stdout))
-            return false;
-        puts("");
-        if (!cs_table_print(models, CS_FORMAT_TEXT, stdout))
-            return false;
-    }
+    if (!results->options->shape)
+        return cs_table_print(layers, CS_FORMAT_TEXT, stdout);
+    print_convolution(results->prediction);
     return true;
 }
 
@@ -291,8 +205,7 @@ static cJSON *layers_of(const struct cs_predict_results *results, const struct c
     return layers;
 }
 
-static bool print_json(const struct cs_predict_results *results, const struct cs_table *layers,
-                       const struct cs_table *models)
+static bool print_json(const struct cs_predict_results *results, const struct cs_table *layers)
 {
     const struct cs_predict_options *options = results->options;
     cs_json_begin();
@@ -304,24 +217,21 @@ static bool print_json(const struct cs_predict_results *results, const struct cs
     cJSON_AddBoolToObject(root, "workspace_auto", options->config.workspace == CS_CONFIG_AUTO);
     cJSON_AddStringToObject(root, "policy", options->config.policy.text);
     cs_json_add(root, "layers", layers_of(results, layers));
-    cs_json_add(root, "models", cs_table_json(models));
     return cs_json_print(root, stdout);
 }
 
 bool cs_predict_print(const struct cs_predict_results *results)
 {
     enum cs_format format = results->options->format;
-    struct cs_table layers, models;
+    struct cs_table layers;
     fill_layers(&layers, results);
-    fill_models(&models, results);
-    bool good = !layers.broken && !models.broken;
+    bool good = !layers.broken;
     if (good && format == CS_FORMAT_CSV)
         good = cs_table_print(&layers, CS_FORMAT_CSV, stdout);
     else if (good && format == CS_FORMAT_JSON)
-        good = print_json(results, &layers, &models);
+        good = print_json(results, &layers);
     else if (good)
-        good = print_text(results, &layers, &models);
-    cs_table_fini(&models);
+        good = print_text(results, &layers);
     cs_table_fini(&layers);
     return good;
 }

@@ -416,8 +416,6 @@ static void pythons(void)
                rows[i].status, rows[i].phrase);
     }
     reset();
-    expect("channels last", "doctor " CSV "bin/python3 main.py --force-channels-last", 0,
-           "\nlayout,note,--force-channels-last,");
     machine.python = four;
     expect("no command", "doctor " LIBRARY "--format csv", 0, "\nframework,ok,PyTorch 2.9.1,");
 }

@@ -179,25 +179,22 @@ static void conclusion_follows_from_the_findings(void)
     static const struct {
         size_t first, subjects;
         enum cs_severity worst;
-        bool commanded, channels_last;
+        bool commanded;
         const char *start, *rest; /* of the conclusion */
         bool no_driver;
-    } rows[] = {
-        {0, 3, CS_FINE, true, false, both, ".\n", false},
-        {1, 2, CS_NOTE, false, false, both, ".\n", false},
-        {0, 3, CS_WARNING, true, false, both, ", with limits (see the warnings).\n", false},
-        {0, 3, CS_FINE, true, true, both, ", but channels_last may leave little to save.\n", false},
-        {1, 1, CS_FINE, true, false, "\nPyTorch 2.15.0 with cuDNN 9.26.0 would be intercepted",
-         ". There is no GPU here. To simulate one: convshim simulate -- COMMAND\n", true},
-        {0, 3, CS_FATAL, true, false, "\nThis will not work: it: no.\n", "", false},
-        {0, 1, CS_FINE, true, false, "\nNo cuDNN was found in this command", NULL, false},
-        {0, 1, CS_FINE, false, false, "\nconvshim is installed, but no framework", NULL, false}};
+    } rows[] = {{0, 3, CS_FINE, true, both, ".\n", false},
+                {1, 2, CS_NOTE, false, both, ".\n", false},
+                {0, 3, CS_WARNING, true, both, ", with limits (see the warnings).\n", false},
+                {1, 1, CS_FINE, true, "\nPyTorch 2.15.0 with cuDNN 9.26.0 would be intercepted",
+                 ". There is no GPU here. To simulate one: convshim simulate -- COMMAND\n", true},
+                {0, 3, CS_FATAL, true, "\nThis will not work: it: no.\n", "", false},
+                {0, 1, CS_FINE, true, "\nNo cuDNN was found in this command", NULL, false},
+                {0, 1, CS_FINE, false, "\nconvshim is installed, but no framework", NULL, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct cs_doctor judge = {
             .facts = {.subject = &subject[rows[i].first], .subjects = rows[i].subjects},
             .fatal = rows[i].worst == CS_FATAL ? "it: no" : NULL,
             .command = rows[i].commanded ? command : NULL,
-            .channels_last = rows[i].channels_last,
             .driver = !rows[i].no_driver};
         judge.count[rows[i].worst]++;
         judged = &judge;

@@ -23,10 +23,8 @@ static struct cs_predict_results results = {
 static struct cs_prediction *add(const char *model, const char *name)
 {
     size_t i = layers.count++;
-    layer[i] = (struct cs_layer){.model = (char *)model,
-                                 .name = (char *)name,
-                                 .recorded.calls = 1,
-                                 .problem = rows(CS_FORWARD, 16 + (int64_t)i)};
+    layer[i] = (struct cs_layer){
+        .model = (char *)model, .name = (char *)name, .problem = rows(CS_FORWARD, 16 + (int64_t)i)};
     prediction[i] = (struct cs_prediction){
         .bytes = {3 * MIB, MIB, 2 * MIB},
         .floor = 6 * MIB,
@@ -88,50 +86,6 @@ static int show_short(void *unused)
     return status;
 }
 
-static void expect(const char *title, const char *phrase, bool there)
-{
-    int status;
-    char *text = golden_run(title, show_list, NULL, &status);
-    CHECK_INT(status, 0);
-    if (!strstr(text, phrase) == there && check_fails(__LINE__))
-        printf("# %s, \"%s\":\n# %s", title, phrase, text);
-    free(text);
-}
-
-/* --- sums for each model --- */
-
-static void sums_by_model(void)
-{
-    begin();
-    add_unanswered("a", "1");
-    add_tiled("b", "2", 1, false)->offer.workspace = 65 * MIB;
-    struct cs_prediction *largest = add("a", "3");
-    largest->peak = 71 * MIB;
-    largest->floor = 9 * MIB;
-    add_tiled("b", "4", 1, false)->decision.reported = 8 * MIB;
-    expect(
-        "layers, tiled, no engine; workspaces, peaks, floor",
-        "\na           2      0          1             64 MiB         64 MiB        71 MiB         "
-        "70 MiB  9 MiB",
-        true);
-    expect(
-        "layers, tiled, no engine; workspaces, peaks, floor",
-        "\nb           2      2          0             65 MiB          8 MiB        70 MiB         "
-        "13 MiB  6 MiB",
-        true);
-}
-
-static void times_of_a_model_count_each_call(void)
-{
-    begin();
-    add_tiled("a", "1", 1, false)->untiled = (struct cs_times){2, 2}; /* 1.25 times, in 10 calls */
-    add("a", "2")->untiled = (struct cs_times){4, 4};
-    add_tiled("a", "3", 1, false)->untiled = (struct cs_times){0, 0}; /* unknown */
-    layer[0].recorded.calls = 10;
-    expect("29 / 24", " 1.21 ", true);
-    expect("34 / 24 at most", " 1.42", true);
-}
-
 /* --- formats --- */
 
 static void fill_list(enum cs_format format)
@@ -171,8 +125,6 @@ static void memory_that_runs_short(void)
 int main(void)
 {
     heap_watch();
-    TEST(sums_by_model);
-    TEST(times_of_a_model_count_each_call);
     TEST(every_format);
     TEST(memory_that_runs_short);
     return REPORT();
