@@ -4,7 +4,7 @@ FUZZCC    ?= clang
 FUZZFLAGS := -std=c17 -D_GNU_SOURCE -pthread -O1 -g $(WARN) -fsanitize=fuzzer,address,undefined \
              -fno-sanitize-recover=undefined
 fuzzers   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-described := $(addprefix src/cudnn/plan/,fusion.c handle_id.c operation.c) $(addprefix src/intercept/graph/,describe_graph.c graph.c attributes.c json_note.c shadow.c) \
+described := $(addprefix src/cudnn/plan/,fusion.c handle_id.c operation.c) $(addprefix src/intercept/graph/,describe_graph.c attributes.c json_note.c shadow.c) \
              $(addprefix src/flow/,flow.c decisions.c build.c refusal.c scoped_limit.c built_plans.c ways.c)
 
 # Sources that a fuzzer needs in addition to the parts without cuDNN: fuzzed_NAME, here and in reliability.mk.

@@ -20,7 +20,7 @@ faults: $(B)/faults/libconvshim.so $(simdev) $(addprefix $(B)/apps/,conv_random 
 	$(Q)tests/faults/run.py $(B) $(FAULTS_OPTIONS)
 
 # --- fuzzers of more than the parts without cuDNN (the others and the rule: tests/fuzz.mk) ------------------------------
-fuzzed_legacy  := $(addprefix src/intercept/,graph/describe_graph.c graph/graph.c graph/attributes.c graph/json_note.c graph/shadow.c \
+fuzzed_legacy  := $(addprefix src/intercept/,graph/describe_graph.c graph/attributes.c graph/json_note.c graph/shadow.c \
                        legacy/describe_legacy.c) \
                        $(addprefix src/cudnn/plan/,fusion.c legacy_call.c handle_id.c operation.c)
 fuzzed_lists   := $(addprefix src/cli/,layers/summary.c common/variables.c \

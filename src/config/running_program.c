@@ -1,5 +1,5 @@
 /* Reads the command line from /proc. */
-#include "config/running_program.h"
+#include "config/session.h"
 
 #include <errno.h>
 #include <fcntl.h>

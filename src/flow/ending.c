@@ -9,7 +9,6 @@
 #include "base/stack.h"
 #include "base/version.h"
 #include "config/option.h"
-#include "config/running_program.h"
 #include "config/session.h"
 #include "decide/decide.h"
 #include "flow/memory.h"

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/limits.h"
-#include "config/running_program.h"
+#include "config/session.h"
 #include "flow/ending.h"
 #include "level/level.h"
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "account/convolution_peak.h"
 #include "base/file.h"
 #include "config/config.h"
-#include "config/running_program.h"
+#include "config/session.h"
 #include "convshim/policy.h"
 #include "convshim/profile.h"
 #include "decide/memo.h"

@@ -1,5 +1,5 @@
 /* Answers the flow's queries about cuDNN and this process. */
-#include "intercept/flow_host.h"
+#include "intercept/intercept.h"
 
 #include "cudnn/bind/find_dlsym.h"
 #include "cudnn/bind/real.h"

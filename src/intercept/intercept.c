@@ -5,7 +5,6 @@
 #include "base/nest.h"
 #include "base/stack.h"
 #include "flow/ending.h"
-#include "intercept/flow_host.h"
 #include "intercept/loader/objects.h"
 #include <pthread.h>
 

@@ -10,6 +10,8 @@
 #ifndef CS_INTERCEPT_INTERCEPT_H
 #define CS_INTERCEPT_INTERCEPT_H
 
+#include "flow/host.h"
+
 struct cs;
 struct cs_entry_call;
 
@@ -43,5 +45,15 @@ static inline __attribute__((always_inline)) int cs_intercept_note(struct cs_ent
 {
     return cs_intercept_note_from(call, __builtin_return_address(0));
 }
+
+/* --- the host of the flow ---
+ *
+ * Facts about the vendor's library and the process that the flow needs: see flow/host.h. */
+
+extern const struct cs_host cs_host;
+
+/* False in a copy of this library that comes after another copy in the loader's list. Takes no
+ * lock. */
+bool cs_host_first_copy(void);
 
 #endif

@@ -4,6 +4,7 @@
  * address and the pool's numbers. */
 #include "intercept/program_memory.h"
 
+#include "base/checked.h"
 #include "cudnn/bind/driver.h"
 #include "level/driver_pool.h"
 
@@ -122,3 +123,13 @@ const struct cs_memory cs_pool_memory = {.ask = ask,
                                          .take = take,
                                          .give = give,
                                          .refresh = refresh};
+
+int64_t cs_card_memory(int64_t reserved)
+{
+    size_t unused = 0, total = 0;
+    int64_t bytes;
+    return CS_CU(cuMemGetInfo_v2, &unused, &total) == CUDA_SUCCESS && unused <= INT64_MAX &&
+                   cs_add(reserved, (int64_t)unused, &bytes)
+               ? bytes
+               : 0;
+}

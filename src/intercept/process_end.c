@@ -12,7 +12,7 @@
 #include "cudnn/bind/find_dlsym.h"
 #include "flow/ending.h"
 #include "intercept/entry/entry.h"
-#include "intercept/flow_host.h"
+#include "intercept/intercept.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* Loads and checks device profiles: JSON files with the properties that cuDNN needs to plan for
  * a GPU. */
-#include "cli/common/device_files.h"
+#include "cli/common/data_files.h"
 
 #include "base/checked.h"
 #include "cli/common/cli.h"

@@ -1,5 +1,5 @@
 /* Turns the written name of a GPU into the name of its profile, or gives the reason against it. */
-#include "cli/common/device_files.h"
+#include "cli/common/data_files.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef CS_CLI_PREDICT_PREDICT_H
 #define CS_CLI_PREDICT_PREDICT_H
 
-#include "cli/common/device_files.h"
+#include "cli/common/data_files.h"
 #include "cli/common/table.h"
 #include "cli/layers/layers.h"
 #include "cli/layers/plan_layers.h"

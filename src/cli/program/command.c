@@ -5,7 +5,7 @@
 #include "cli/common/json_tree.h"
 #include "cli/common/variables.h"
 #include "config/option.h"
-#include "config/running_program.h"
+#include "config/session.h"
 #include "convshim/policy.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>

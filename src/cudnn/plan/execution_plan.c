@@ -3,8 +3,6 @@
 #include "cudnn/plan/execution_plan.h"
 
 #include "cudnn/plan/engine_choice.h"
-#include "cudnn/plan/kept_engine.h"
-#include "cudnn/plan/late_plan.h"
 
 enum {
     PLAIN = 0,    /* the engine that accepts every convolution */

@@ -1,5 +1,5 @@
 /* A table of operation graphs with engines that are currently unused, one in each slot. */
-#include "cudnn/plan/kept_engine.h"
+#include "cudnn/plan/execution_plan.h"
 
 #include "base/hash.h"
 #include <stdatomic.h>

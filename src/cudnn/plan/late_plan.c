@@ -1,9 +1,8 @@
 /* Finalizes execution plans, at once or when they first run. */
-#include "cudnn/plan/late_plan.h"
+#include "cudnn/plan/execution_plan.h"
 
 #include "base/log.h"
 #include "cudnn/bind/driver.h"
-#include "cudnn/plan/execution_plan.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #ifndef CS_INTERCEPT_GRAPH_JSON_NOTE_H
 #define CS_INTERCEPT_GRAPH_JSON_NOTE_H
 
-#include "intercept/graph/graph.h"
+#include "intercept/graph/shadow.h"
 
 /* The number of characters of a plan's note. */
 int64_t cs_json_note_length(const struct cs_graph *graph, int64_t reported);

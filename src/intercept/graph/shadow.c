@@ -218,3 +218,16 @@ void cs_shadow_fork(bool before)
             cs_unlock(&shards[i].lock);
     }
 }
+
+struct cs_graph *cs_graph_keep(struct cs_graph *graph)
+{
+    if (graph)
+        atomic_fetch_add_explicit(&graph->references, 1, memory_order_relaxed);
+    return graph;
+}
+
+void cs_graph_drop(struct cs_graph *graph)
+{
+    if (graph && atomic_fetch_sub_explicit(&graph->references, 1, memory_order_acq_rel) == 1)
+        free(graph);
+}

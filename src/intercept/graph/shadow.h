@@ -7,9 +7,11 @@
 #ifndef CS_INTERCEPT_GRAPH_SHADOW_H
 #define CS_INTERCEPT_GRAPH_SHADOW_H
 
+#include "convshim/problem.h"
+#include "cudnn/plan/handle_id.h"
 #include "flow/flow.h"
 #include "intercept/graph/attributes.h"
-#include "intercept/graph/graph.h"
+#include <stdatomic.h>
 
 /* A plan. The first three members are set before the plan is finalized. */
 struct cs_plan_attributes {
@@ -56,5 +58,30 @@ void cs_shadow_origin(struct cs_shadow *shadow, struct cs_graph *graph);
 
 /* Locks the table before a fork, and unlocks it after it. */
 void cs_shadow_fork(bool before);
+
+/* --- graphs ---
+ *
+ * The facts of an operation graph, collected while the application builds it, because cuDNN has no
+ * query for its operations. After the graph is finalized, only the flags change. All descriptors
+ * that are made from the graph (heuristics, engines, configurations, plans) share them. These
+ * descriptors may outlive the graph's. */
+
+struct cs_graph {
+    atomic_int references;
+    atomic_bool planned;   /* a plan of it was finalized */
+    atomic_bool many;      /* several were: most of them may run only to be timed */
+    bool convolution;      /* false: calls of the graph are not tiled and not counted */
+    enum cs_reason reason; /* why it is not tiled; CS_REASON_NONE: `problem` is set */
+    struct cs_problem problem;
+    int64_t uid[CS_MAX_TENSORS]; /* the application's names for the tensors of `problem` */
+    cudnnHandle_t handle;        /* NULL: planned by device properties */
+    struct cs_handle_id id;      /* of `handle` when the graph was finalized */
+};
+
+/* Adds a reference. NULL returns NULL. */
+struct cs_graph *cs_graph_keep(struct cs_graph *graph);
+
+/* Releases a reference. NULL is allowed. */
+void cs_graph_drop(struct cs_graph *graph);
 
 #endif

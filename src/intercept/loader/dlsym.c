@@ -7,7 +7,7 @@
 #include "cudnn/bind/real.h"
 #include "flow/instance.h"
 #include "intercept/entry/entries.h"
-#include "intercept/flow_host.h"
+#include "intercept/intercept.h"
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #ifndef SIMDEV_SIMULATE_RUNS_H
 #define SIMDEV_SIMULATE_RUNS_H
 
-#include "cli/common/device_files.h"
+#include "cli/common/data_files.h"
 #include "simdev/simulate/run_outcome.h"
 #include "simdev/simulate/simulation.h"
 #include <limits.h>

@@ -4,7 +4,6 @@
 
 #include "cli/common/cli.h"
 #include "cli/common/data_files.h"
-#include "cli/common/device_files.h"
 #include "cli/common/json_tree.h"
 #include "cli/common/variables.h"
 #include "simdev/simulate/temporary_folder.h"

@@ -1,6 +1,6 @@
 /* Profiles of devices: accepted and refused members. */
 #include "check.h"
-#include "cli/common/device_files.h"
+#include "cli/common/data_files.h"
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* Names of GPUs as people and nvidia-smi write them. */
 #include "check.h"
-#include "cli/common/device_files.h"
+#include "cli/common/data_files.h"
 #include <string.h>
 
 static const int64_t gib = INT64_C(1) << 30;

@@ -4,7 +4,6 @@
 
 #include "cudnn/bind/new_attributes.h"
 #include "cudnn/plan/fusion.h"
-#include "cudnn/plan/kept_engine.h"
 #include "recorded_cudnn.h"
 #include "sample_problem.h"
 

@@ -1,6 +1,6 @@
 /* Identities of handles, and engines that are kept by all their inputs. Both are right even without
  * memory. */
-#include "cudnn/plan/kept_engine.h"
+#include "cudnn/plan/execution_plan.h"
 
 #include "base/lock.h"
 #include "cudnn/plan/handle_id.h"

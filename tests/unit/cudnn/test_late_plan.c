@@ -1,11 +1,9 @@
 /* Plans are finalized when they are built. Plans of engines that cuDNN compiles are finalized at
  * their first run, once, with the handle of that run. A plan that only answers queries is never
  * finalized. */
-#include "cudnn/plan/late_plan.h"
-
 #include "cudnn/plan/execution_plan.h"
+
 #include "cudnn/plan/handle_id.h"
-#include "cudnn/plan/kept_engine.h"
 #include "heap.h"
 #include "sample_problem.h"
 #include "vendor_fixture.h"

@@ -1,5 +1,5 @@
 /* Facts about cuDNN and this library, for the flow and for the program. */
-#include "intercept/flow_host.h"
+#include "intercept/intercept.h"
 
 #include "convshim.h"
 #include "entry_fixture.h"

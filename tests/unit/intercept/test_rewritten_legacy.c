@@ -2,7 +2,7 @@
  * executions, and searches that time every algorithm. */
 #include "intercept/entry/entry.h"
 
-#include "cudnn/plan/kept_engine.h"
+#include "cudnn/plan/execution_plan.h"
 #include "entry_fixture.h"
 #include "legacy_fixture.h"
 #include "recorded_sizes.h"

@@ -2,7 +2,7 @@
  * told, the calls that its execution makes, and the calls after a failure. */
 #include "intercept/entry/entry.h"
 
-#include "cudnn/plan/kept_engine.h"
+#include "cudnn/plan/execution_plan.h"
 #include "entry_fixture.h"
 #include "recorded_sizes.h"
 
