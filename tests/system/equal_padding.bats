@@ -3,6 +3,8 @@
 # copies, and the results stay the same to the bit.
 load helper
 
+export RACES=1
+
 plan_quickly
 
 # For the converting engine of the rule of thumb, which accepts only equal padding.

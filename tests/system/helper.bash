@@ -246,14 +246,14 @@ expect_same()
     "$APPS/compare" "$@" plain.bin shimmed.bin >compare.out 2>&1 || fail "the results differ"
 }
 
-# both CONFIG PROGRAM OPTIONS...: runs it without and with the library, under the race check, each with a dump.
+# both CONFIG PROGRAM OPTIONS...: runs it without and with the library, with RACES=1 under the race check, each with a dump.
 both()
 {
     local config=$1
     shift
     plain "$@" --dump plain.bin
     expect_status 0
-    SIMDEV_RACES=1 CONVSHIM_CONFIG=$config shimmed "$@" --dump shimmed.bin
+    SIMDEV_RACES=${RACES:-0} CONVSHIM_CONFIG=$config shimmed "$@" --dump shimmed.bin
     expect_status 0
     expect_no_violation plain shimmed
     expect_equal "failed calls" "$(counted failed)" 0

@@ -4,6 +4,8 @@
 # Nothing is read twice, and the results stay the same to the bit.
 load helper
 
+export RACES=1
+
 # by_phase [CONDITION]: calls that ran as tiles along an axis of phases
 by_phase()
 {

@@ -2,6 +2,8 @@
 # Tiles that work on packed copies of tensors that a cut leaves in pieces.
 load helper
 
+export RACES=1
+
 ALWAYS="$EVERYTHING;staged=always"
 
 random()
