@@ -122,9 +122,8 @@ static bool read_problem(const cJSON *object, const struct cs_layer_rules *rules
 }
 
 /* Reads the data that the run recorded of a site. `engine` is -1 if the legacy API chose it. */
-static void read_recorded(const cJSON *site, int64_t number, struct cs_recorded *recorded)
+static void read_recorded(const cJSON *site, struct cs_recorded *recorded)
 {
-    recorded->site = number;
     recorded->engine = cs_json_whole_at(site, "engine", -1);
     recorded->required = cs_json_whole_at(site, "required", 0);
 }
@@ -132,7 +131,7 @@ static void read_recorded(const cJSON *site, int64_t number, struct cs_recorded 
 /* Adds a site that was called. Others come from queries of the legacy API; another engine may have
  * run the convolution, as a site of its own. Returns the error as text, or NULL. */
 static const char *add_site(struct cs_layers *layers, const char *model, const cJSON *site,
-                            int64_t number, const struct cs_layer_rules *rules)
+                            const struct cs_layer_rules *rules)
 {
     const char *name = cs_json_text_at(site, "name", ""),
                *text = cs_json_text_at(site, "problem.text", "");
@@ -144,7 +143,7 @@ static const char *add_site(struct cs_layers *layers, const char *model, const c
     struct cs_layer *layer = cs_layers_add(layers, model, *name ? name : text, &problem);
     if (!layer)
         return "out of memory";
-    read_recorded(site, number, &layer->recorded);
+    read_recorded(site, &layer->recorded);
     return NULL;
 }
 
@@ -162,7 +161,8 @@ bool cs_layers_summary(struct cs_layers *layers, const char *path,
              cs_json_text_at(summary, "versions.vendor", ""));
     cJSON_ArrayForEach(site, cs_json_at(summary, "sites"))
     {
-        fault = fault ? fault : add_site(layers, model, site, ++number, rules);
+        number += !fault;
+        fault = fault ? fault : add_site(layers, model, site, rules);
     }
     if (fault)
         snprintf(error, CS_LAYERS_ERROR, "%.300s: element %" PRId64 " of sites: %s", path, number,

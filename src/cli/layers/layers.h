@@ -64,7 +64,6 @@ bool cs_shape_text(const char *text, const struct cs_layer_rules *rules, struct 
 /* The data of a layer from the summary of a run. */
 struct cs_recorded {
     int64_t engine, required; /* of the program's plan; engine < 0: unknown */
-    int64_t site;             /* its number in the summary, from 1; 0: not a summary's */
 };
 
 struct cs_layer {

@@ -173,7 +173,7 @@ bool cs_predict(const struct cs_predictor *predictor, const struct cs_layers *la
                 struct cs_prediction *prediction, char *error, size_t size)
 {
     struct cs_engine_list *engines = NULL;
-    if (!cs_engine_list_create(predictor->profile, true, &engines, error, size))
+    if (!cs_engine_list_create(predictor->profile, &engines, error, size))
         return false;
     bool good = true;
     for (size_t i = 0; i < layers->count && good; i++) {

@@ -9,7 +9,7 @@
 #include "convshim/policy.h"
 #include "convshim/profile.h"
 #include "convshim/vendor.h"
-#include "cudnn/standalone/engine_list.h"
+#include "cudnn/standalone/standalone.h"
 #include "decide/by_rules.h"
 #include "decide/cost.h"
 #include "decide/decide.h"

@@ -1,10 +1,9 @@
 /* Queries cuDNN's heuristics for the engines of a convolution on a described device, and chooses
  * one as a framework does. */
-#include "cudnn/standalone/engine_list.h"
+#include "cudnn/standalone/standalone.h"
 
 #include "cudnn/plan/device_profile.h"
 #include "cudnn/plan/execution_plan.h"
-#include "cudnn/standalone/standalone.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +17,15 @@ struct cs_engine_list {
     struct cs_target target;
 };
 
-bool cs_engine_list_create(const char *profile, bool cublas, struct cs_engine_list **list_p,
-                           char *error, size_t size)
+bool cs_engine_list_create(const char *profile, struct cs_engine_list **list_p, char *error,
+                           size_t size)
 {
     struct cs_engine_list *list = calloc(1, sizeof *list);
     if (!list) {
         snprintf(error, size, "out of memory");
         return false;
     }
-    if (cublas)
-        cs_standalone_open_cublas();
+    cs_standalone_open_cublas();
     cudnnBackendDescriptor_t device =
         cs_descriptor_make(&list->builder, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
     cs_descriptor_set(&list->builder, device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,

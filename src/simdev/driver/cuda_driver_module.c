@@ -1,6 +1,6 @@
 /* Modules and libraries, and their kernels and variables (CUDA Driver API, Module Management,
- * Library Management). The simulated runtime implements them. A kernel and its function in a context
- * have the same handle, because images are not loaded per context.
+ * Library Management). The simulated runtime implements them. A kernel and its function in a
+ * context have the same handle, because images are not loaded per context.
  *
  * cuDNN's planning loads images too, to check that this works. Their kernels can only be looked up.
  */

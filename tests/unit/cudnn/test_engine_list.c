@@ -1,9 +1,8 @@
 /* The heuristics' list for a device that is only described, and a framework's choice from it. */
-#include "cudnn/standalone/engine_list.h"
+#include "cudnn/standalone/standalone.h"
 
 #include "cli/layers/plan_layers.h"
 #include "cudnn/plan/execution_plan.h"
-#include "cudnn/standalone/standalone.h"
 #include "heap.h"
 #include "policies.h"
 #include "recorded_cudnn.h"
@@ -20,7 +19,7 @@ static void start(void)
     taken = heap_taken;
     recorded_start();
     problem = rows(CS_FORWARD, 1);
-    CHECK(cs_engine_list_create("{\"deviceVer\":900}", true, &list, error, sizeof error));
+    CHECK(cs_engine_list_create("{\"deviceVer\":900}", &list, error, sizeof error));
 }
 
 /* The device's description is all that is left of a question. */
@@ -90,7 +89,7 @@ static void unaccepted_profile_is_named(void)
         list = NULL;
         cudnn.fails_at = at;
         cudnn.failure = CUDNN_STATUS_BAD_PARAM;
-        CHECK(!cs_engine_list_create("{}", true, &list, error, sizeof error));
+        CHECK(!cs_engine_list_create("{}", &list, error, sizeof error));
         snprintf(wanted, sizeof wanted,
                  "cuDNN cannot plan for this device profile (status %d). Try another --cudnn or "
                  "--device.",
@@ -183,7 +182,7 @@ static void without_memory(void)
     recorded_start();
     list = NULL;
     heap_left = 0;
-    CHECK(!cs_engine_list_create("{}", true, &list, error, sizeof error));
+    CHECK(!cs_engine_list_create("{}", &list, error, sizeof error));
     heap_left = -1;
     CHECK_STR(error, "out of memory");
     CHECK(list == NULL);
