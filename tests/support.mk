@@ -13,7 +13,7 @@ clients    := $(addprefix $(B)/clients/,libwork.so libinterposer.so libcudnn_tra
               libwork_lazy.so libwork_noplt.so libwork_static.so libwork_stubs.so libwork_stubs_bound.so \
               bypass bypass_static)
 include tests/support/clients/frameworks/rules.mk
-clientbase := tests/support/clients/layer.c $(addprefix tests/support/apps/,client.c backend.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
+clientbase := $(addprefix tests/support/clients/,layer.c layer_memory.c) $(addprefix tests/support/apps/,client.c backend.c conv.c conv_graph.c conv_legacy.c values.c problem_data.c)
 clientdep  := $(wildcard tests/support/clients/*.[dhm]* tests/support/apps/*.h) $(B)/flags
 CLIENT      = $(CC) $(CFLAGS) $(addprefix -isystem ,$(CUDNN_INC) $(CUDA_INC))
 CLIENTLIBS := -L$(B)/simdev -lcudnn -lcudart -lm -ldl
@@ -42,7 +42,7 @@ $(B)/clients/bypass: tests/support/clients/bypass.c $(clientdep)
 $(B)/clients/plans: tests/support/clients/plans.c tests/support/clients/plans_graph.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter %.c,$^) $(CLIENTLIBS)
 $(B)/clients/walk: $(wildcard tests/support/clients/walk*.c) $(clientbase) $(clientdep) $(simdev)
-	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter-out %/layer.c,$(filter %.c,$^)) tests/support/apps/problems.c $(CLIENTLIBS)
+	$(call say,LD)mkdir -p $(@D); $(CLIENT) -o $@ $(filter-out %/layer.c %/layer_memory.c,$(filter %.c,$^)) tests/support/apps/problems.c $(CLIENTLIBS)
 $(B)/clients/told: BIND := -Wl,--wrap=cudnnBackendGetAttribute
 $(addprefix $(B)/clients/,reset small_stack bad_arguments told queried): $(B)/clients/%: tests/support/clients/%.c $(clientbase) $(clientdep) $(simdev)
 	$(call say,LD)mkdir -p $(@D); $(CLIENT) $(BIND) -o $@ $(filter %.c,$^) $(CLIENTLIBS)

@@ -3,7 +3,7 @@
 #define PLANS_H
 
 #include "../apps/backend.h"
-#include "layer.h"
+#include "layer_memory.h"
 
 enum part {
     PART_X,

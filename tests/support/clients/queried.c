@@ -8,7 +8,7 @@
  * whether the output is right, untouched or wrong. Exits with status 1 only if the call succeeded
  * with a wrong or untouched result. */
 #include "../apps/conv.h"
-#include "layer.h"
+#include "layer_memory.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* A program that resets its device between models, as long-lived servers and test suites do. Each
  * round: handle, plan, run, check, free everything, cudaDeviceReset. */
 #include "../apps/conv.h"
-#include "layer.h"
+#include "layer_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

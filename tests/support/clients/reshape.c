@@ -12,7 +12,7 @@
  *   threads    little in three threads, while one queries more and more
  * Status: 0 if every result and every status was right. */
 #include "good.h"
-#include "layer.h"
+#include "layer_memory.h"
 
 #include <pthread.h>
 #include <stdio.h>

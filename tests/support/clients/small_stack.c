@@ -1,7 +1,7 @@
 /* A thread with a small stack makes a plan and executes it.
  * small_stack KIB [legacy]: the stack's size, 128 if left out; an argument more: the legacy API. */
 #include "../apps/conv.h"
-#include "layer.h"
+#include "layer_memory.h"
 
 #include <pthread.h>
 #include <stdio.h>

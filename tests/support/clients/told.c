@@ -3,7 +3,7 @@
  * destroyed right after the query. Linked with --wrap=cudnnBackendGetAttribute. Status 0: the
  * result is right, or the plan was refused before it ran; prints which. */
 #include "../apps/conv.h"
-#include "layer.h"
+#include "layer_memory.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "work.h"
 
-#include "layer.h"
+#include "layer_memory.h"
 #include <stdlib.h>
 #include <string.h>
 
