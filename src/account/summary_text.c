@@ -473,7 +473,7 @@ static void append_own(struct cs_text *text, const struct cs_summary_own *own)
         append_format(text, "%-*spassed between streams %lld %s", LABEL, "",
                       (long long)own->handed_over, own->handed_over == 1 ? "time" : "times");
     if (own->refused > 0)
-        append_format(text, "%-*s%lld %s had no scratch available: raise arena or budget", LABEL,
+        append_format(text, "%-*s%lld %s had no scratch available: raise arena", LABEL,
                       "", (long long)own->refused, own->refused == 1 ? "call" : "calls");
 }
 

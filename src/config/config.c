@@ -111,21 +111,6 @@ static void load_file(struct cs_load *load, const char *program, const char *scr
     note_unread_file(load);
 }
 
-/* Sets backing to own if budget is set, because a budget for all scratch of a process can only be
- * kept if the scratch is the library's. */
-static void settle_options(struct cs_load *load)
-{
-    struct cs_config *config = load->config;
-    if (config->budget == 0)
-        return;
-    cs_ini_begin(load, config->source);
-    if (config->backing == CS_CONFIG_BACKING_CLIENT)
-        cs_diagnostics_note(load,
-                            "backing: client is not possible with budget, ignored; allowed: own");
-    config->backing = CS_CONFIG_BACKING_OWN;
-    config->origin[CS_OPTION_backing] = config->origin[CS_OPTION_budget];
-}
-
 const char *cs_config_variable(const char *option)
 {
     int index = cs_option_find(option);
@@ -210,7 +195,6 @@ void cs_config_load_items(struct cs_config *config, const char *items, const cha
     struct cs_load load = {.config = config, .policies = policies, .note = note, .ctx = ctx};
     cs_config_default(config);
     cs_ini_items(&load, "convshim_configure", items);
-    settle_options(&load);
 }
 
 void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
@@ -230,7 +214,6 @@ void cs_config_load_script(struct cs_config *config, const char *program, const 
     load_file(&load, program, script);
     load_environment(&load);
     load_overrides(&load);
-    settle_options(&load);
 }
 
 bool cs_config_load_file(struct cs_config *config, const char *path, const char *const *policies,
@@ -245,6 +228,5 @@ bool cs_config_load_file(struct cs_config *config, const char *path, const char 
     }
     snprintf(config->source, sizeof config->source, "%s", path);
     config->file_length = strlen(config->source);
-    settle_options(&load);
     return true;
 }

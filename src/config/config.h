@@ -2,7 +2,7 @@
  * does not depend on their meaning. A bad value makes one note, and the default stays.
  *
  * Sources, highest precedence first:
- * - the variable of one option, CONVSHIM_<NAME> (CONVSHIM_BUDGET)
+ * - the variable of one option, CONVSHIM_<NAME> (CONVSHIM_TILES)
  * - CONVSHIM_CONFIG ("name=value;name=value")
  * - one file: CONVSHIM_CONFIGFILE or, if it is unset, the first that exists of <script>.ini (if the
  *   program runs a script: main.py.ini), <program>.ini and convshim.ini in
@@ -102,8 +102,7 @@ typedef void cs_config_note_fn(void *ctx, const char *line);
 /* Fills the struct from all sources. `policies` is the NULL-ended list of names that a POLICY
  * option accepts. `program` is the name for <program>.ini (NULL: no program). Not thread-safe
  * against setenv. `note` may be NULL: a first call without notes returns the log file for the notes
- * of a second call. budget sets backing to own, and a source that sets backing to client
- * then makes a note. With CONVSHIM=0 it reads no source: the options have their defaults, and
+ * of a second call. With CONVSHIM=0 it reads no source: the options have their defaults, and
  * `enabled` is false. */
 void cs_config_load(struct cs_config *config, const char *program, const char *const *policies,
                     cs_config_note_fn *note, void *ctx);

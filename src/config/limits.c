@@ -52,7 +52,7 @@ int64_t cs_limits_arena(const struct cs_config *config, const struct cs_rules *r
     int64_t limit = config->arena;
     if (limit == CS_CONFIG_AUTO && !cs_mul(largest_workspace(config, rules), 2, &limit))
         limit = INT64_MAX;
-    return config->budget > 0 ? config->budget : limit;
+    return limit;
 }
 
 /* The most bytes of scratch that exist if scratch is the library's. 0: no limit. */

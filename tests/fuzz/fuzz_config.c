@@ -119,7 +119,6 @@ static void check(const struct cs_config *config)
     require(config->lanes >= CS_CONFIG_AUTO && config->lanes != 0 && config->lanes <= 8);
     require(config->backing >= CS_CONFIG_BACKING_AUTO && config->backing <= CS_CONFIG_BACKING_OWN);
     require(config->arena >= CS_CONFIG_AUTO && config->arena <= tib);
-    require(config->budget == 0 || (config->budget >= kib * kib && config->budget <= tib));
     require(memchr(config->log_file.text, '\0', sizeof config->log_file.text) != NULL);
     require(config->summary.form >= CS_SUMMARY_OFF && config->summary.form <= CS_SUMMARY_BOTH);
 }

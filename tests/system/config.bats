@@ -114,19 +114,6 @@ named_file()
     export CONVSHIM_CONFIGFILE=$BATS_TEST_TMPDIR/file.ini
 }
 
-@test "a budget with backing = client: one line, and the budget applies" {
-    named_file < <(printf 'workspace = 24KiB\nmax_slowdown = off\nbacking = client\nbudget = 3MiB\n')
-    run_program
-    expect_complaint "$CONVSHIM_CONFIGFILE: backing: *own"
-    expect_true "tiled calls" "$(counted tiled) > 0"
-    expect_equal "limit of own scratch" "$(summary 's["own"]["limit"]')" "$((3 << 20))"
-    expect_true "own scratch" "$(summary 's["own"]["peak"]') > 0"
-    CONVSHIM_CONFIG="budget=off" run_program
-    expect_complaint ""
-    expect_true "tiled calls" "$(counted tiled) > 0"
-    expect_equal "own scratch without a budget, with backing = client" "$(summary 's["own"]["peak"]')" 0
-}
-
 # unreadable PATTERN: one line with the path and the reason.
 unreadable()
 {

@@ -31,7 +31,7 @@ line()
     expect_equal "at first" "$(line 1)" "active True {'calls': 0, 'tiled': 0, 'reported_max': 0}"
     expect_line shimmed.out '^refused: .*workspce: .* workspace\?$'
     [[ $(line 3) == "{'calls': 1, 'tiled': 1, 'reported_max': "* ]] || fail "the convolution: $(line 3)"
-    expect_equal "options" "$(line 4)" "{'workspace': '96KiB', 'lanes': '1', 'budget': 'off'}"
+    expect_equal "options" "$(line 4)" "{'workspace': '96KiB', 'lanes': '1', 'max_slowdown': 'off'}"
     expect_equal "source" "$(line 5)" "convshim_configure True 1"
     expect_line shimmed.out '^late: too late: '
 }

@@ -17,13 +17,13 @@ held()
     echo $(($(device shimmed peak_bytes) - own))
 }
 
-@test "a budget is never exceeded, on one device and on two" {
-    traffic "$SIX;lanes=2;budget=1MiB" --seeds "1:$(few 10)" --threads 3
+@test "own scratch is never above arena, on one device and on two" {
+    traffic "$SIX;lanes=2;backing=own;arena=1MiB" --seeds "1:$(few 10)" --threads 3
     expect_true "tiled calls" "$(counted tiled) > 0"
     expect_true "bytes of scratch" "$(held) > 0"
-    expect_true "bytes of scratch <= budget" "$(held) <= 1048576"
-    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;budget=1MiB" --seeds "11:$(few 10)" --threads 4 --devices 2
-    expect_true "bytes of scratch <= budget" "$(held) <= 1048576"
+    expect_true "bytes of scratch <= arena" "$(held) <= 1048576"
+    SIMDEV_DEVICES=2 traffic "$SIX;lanes=2;backing=own;arena=1MiB" --seeds "11:$(few 10)" --threads 4 --devices 2
+    expect_true "bytes of scratch <= arena" "$(held) <= 1048576"
 }
 
 @test "an arena is never exceeded, however small" {

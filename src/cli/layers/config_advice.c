@@ -69,7 +69,6 @@ static void advise_options(const struct advice *advice)
         {CS_OPTION_tiles, has_policy(config, true), counts},
         {CS_OPTION_price, has_policy(config, false), computes},
         {CS_OPTION_max_slowdown, has_policy(config, false), computes},
-        {CS_OPTION_arena, config->budget == 0, "budget = off"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char place[CS_CONFIG_TEXT + 32];

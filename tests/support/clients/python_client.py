@@ -38,12 +38,12 @@ def inside():
         convshim.configure(workspce="1MiB")
     except ValueError as error:
         print("refused:", error)
-    convshim.configure(workspace="96KiB", max_slowdown="off", lanes=1)
-    convshim.configure(budget=False)
+    convshim.configure(workspace="96KiB", lanes=1)
+    convshim.configure(max_slowdown=False)
     Work().run()
     summary = convshim.stats()
     print(totals())
-    print({name: summary["config"]["options"][name] for name in ("workspace", "lanes", "budget")})
+    print({name: summary["config"]["options"][name] for name in ("workspace", "lanes", "max_slowdown")})
     print(summary["config"]["source"], summary["versions"]["convshim"] == convshim.version(), len(summary["sites"]))
     try:
         convshim.configure(workspace="1MiB")

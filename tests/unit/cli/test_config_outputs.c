@@ -97,7 +97,6 @@ static void advice(void)
         {"tiles = 3\npolicy = fixed\n", 0, ""},
         {"tiles = 3\n[rule a]\npolicy = fixed\n", 0, ""},
         {"max_slowdown = 2\npolicy = fixed\n", 1, ":1: max_slowdown"},
-        {"arena = 1MiB\nbudget = 1MiB\n", 1, ":1: arena"},
         {"arena = 1MiB\n", 0, ""},
         {"[rule a]\nskip = yes\n[rule b]\nh = 1\nlanes = 2\n", 1, ":1: rule a"},
         {"[rule a]\nskip = yes\n", 0, ""},

@@ -176,19 +176,19 @@ static const char *const mistakes[] = {
     "lanes=off",
     "backing=ow",
     "backing=auto, client",
-    "budget=auto",
+    "arena=off",
     "wrkspace=1M",
     "Log-File=x",
     "=3",
     "general.lanes=2",
     "workspace",
-    "buget=5M",
+    "arna=5M",
     "general.tiles=5",
     "[general]",
     "[]",
     "[Interleaf]",
     "[rule x",
-    "[budget]",
+    "[arena]",
     "[Rule X]",
     "[rules e]",
     "[Rule]",
@@ -203,7 +203,6 @@ static const struct {
 } files[] = {
     {1, "tiles = 3, lanes = 2\n"},
     {1, "tiles = 2\ntiles = 3\n"},
-    {1, "backing = client\nbudget = 8M\n"},
     {3, "threshold = 64\narena = 4096\n[rule a]\nkernel = 3\nrequired = 256..\nskip = yes\n"},
     {1, "[rule a]\nlayuot = nchw\nskip = yes\n"},
     {1, "[rule a]\nbacking = own\nskip = yes\n"},
@@ -272,24 +271,22 @@ static void the_note_about_an_unknown_option_lists_all(void)
 
 static void sections(void)
 {
-    load_text("lanes = 3\nbacking = own\narena = 1G\nbudget = 256M\n");
+    load_text("lanes = 3\nbacking = own\narena = 1G\n");
     CHECK_INT(note_count, 0);
     CHECK_INT(config.lanes, 3);
     CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
     CHECK_INT(config.arena, 1 << 30);
-    CHECK_INT(config.budget, 256 << 20);
-    load_items("budget=off;lanes=auto;arena=auto");
+    load_items("lanes=auto;arena=auto");
     CHECK_INT(note_count, 0);
-    CHECK_INT(config.budget, 0);
     CHECK_INT(config.lanes, CS_CONFIG_AUTO);
     CHECK_INT(config.arena, CS_CONFIG_AUTO);
-    load_text("budget = 3M\n[rule a]# b\nskip = yes\n");
+    load_text("arena = 3M\n[rule a]# b\nskip = yes\n");
     CHECK_INT(note_count, 0);
-    CHECK_INT(config.budget, 3 << 20);
+    CHECK_INT(config.arena, 3 << 20);
     CHECK_INT(config.rules.count, 1);
-    load_text("budget = 9M\n[no]\nbudget = 8M\nlanes = x\n");
+    load_text("arena = 9M\n[no]\narena = 8M\nlanes = x\n");
     CHECK_INT(note_count, 1);
-    CHECK_INT(config.budget, 9 << 20);
+    CHECK_INT(config.arena, 9 << 20);
     CHECK_INT(config.lanes, CS_CONFIG_AUTO);
 }
 

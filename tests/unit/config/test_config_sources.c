@@ -193,18 +193,18 @@ static void a_variable_for_every_option(void)
     } rows[] = {{"workspace", "CONVSHIM_WORKSPACE"},
                 {"price", "CONVSHIM_PRICE"},
                 {"log_file", "CONVSHIM_LOG_FILE"},
-                {"budget", "CONVSHIM_BUDGET"}};
+                {"arena", "CONVSHIM_ARENA"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         CHECK_STR(cs_config_variable(rows[i].option), rows[i].variable);
     CHECK(cs_config_variable("nothing") == NULL);
     load_text("workspace = 1M\n");
-    setenv("CONVSHIM_CONFIG", "workspace=2M;budget=5M", 1);
+    setenv("CONVSHIM_CONFIG", "workspace=2M;arena=5M", 1);
     setenv("CONVSHIM_WORKSPACE", "3M", 1);
-    setenv("CONVSHIM_BUDGET", "7M", 1);
+    setenv("CONVSHIM_ARENA", "7M", 1);
     setenv("CONVSHIM_TILES", "many", 1);
     load();
     CHECK_INT(config.workspace, 3 << 20);
-    CHECK_INT(config.budget, 7 << 20);
+    CHECK_INT(config.arena, 7 << 20);
     CHECK_STR(config.origin[CS_OPTION_workspace].variable, "CONVSHIM_WORKSPACE");
     CHECK_INT(note_count, 1);
     CHECK(note_is(0, "CONVSHIM_TILES: tiles: \"many\""));
@@ -219,7 +219,7 @@ static void unknown_variables(void)
         const char *name, *nearest; /* "": none; NULL: it is known */
     } rows[] = {{"CONVSHIM_WORKSPCE", "CONVSHIM_WORKSPACE"},
                 {"CONVSHIM_CONFIG_FILE", "CONVSHIM_CONFIGFILE"},
-                {"CONVSHIM_BUDGET_INTERLEAVE", ""},
+                {"CONVSHIM_ARENA_SIZE", ""},
                 {"CONVSHIM_workspace", "CONVSHIM_WORKSPACE"},
                 {"CONVSHIM_", ""},
                 {"CONVSHIM_TEST_LOAD", NULL},
@@ -271,20 +271,19 @@ static void check_origin(int option, const char *variable, int line)
 
 static void each_value_has_its_origin(void)
 {
-    load_text("tiles = 2\n\nworkspace = 1M\nlanes = 99\nbudget = 8M\n");
+    load_text("tiles = 2\n\nworkspace = 1M\nlanes = 99\narena = 8M\n");
     setenv("CONVSHIM_CONFIG", "policy=off;tiles=3;arena=much", 1);
     setenv("CONVSHIM_SUMMARY", "off", 1);
     load();
     CHECK_INT((int)config.file_length, (int)strlen(path_of("test.ini")));
     CHECK(strncmp(config.source, path_of("test.ini"), config.file_length) == 0);
     check_origin(CS_OPTION_workspace, "", 3);
-    check_origin(CS_OPTION_budget, "", 5);
-    check_origin(CS_OPTION_backing, "", 5);
+    check_origin(CS_OPTION_arena, "", 5);
     check_origin(CS_OPTION_policy, "CONVSHIM_CONFIG", 1);
     check_origin(CS_OPTION_tiles, "CONVSHIM_CONFIG", 2);
     check_origin(CS_OPTION_summary, "CONVSHIM_SUMMARY", 0);
     check_origin(CS_OPTION_lanes, "", 0);
-    check_origin(CS_OPTION_arena, "", 0);
+    check_origin(CS_OPTION_backing, "", 0);
     check_origin(CS_OPTION_log, "", 0);
 }
 
@@ -302,7 +301,7 @@ static void options_of_the_program_override_all_others(void)
     CHECK_STR(tried.source, "");
     CHECK_INT(note_count, 1);
     CHECK(note_is(0, "convshim_configure:2: colour: "));
-    cs_config_load_items(&tried, "budget=1MiB", policies, take_note, &note_count);
+    cs_config_load_items(&tried, "backing=own", policies, take_note, &note_count);
     CHECK_INT(tried.backing, CS_CONFIG_BACKING_OWN);
     setenv("CONVSHIM_CONFIG", "tiles=3;lanes=2", 1);
     CHECK(cs_config_override("tiles=6"));
@@ -369,18 +368,6 @@ static void a_file_alone(void)
     check_defaults();
 }
 
-static void budget_implies_own_scratch(void)
-{
-    load_items("budget=64MiB");
-    CHECK_INT(note_count, 0);
-    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
-    load_items("backing=client;budget=64MiB");
-    CHECK_INT(note_count, 1);
-    CHECK(note_is(0, "/dev/null and CONVSHIM_CONFIG: backing: "));
-    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
-}
-
-/* A budget counts wherever it comes from, and its contradiction too. */
 /* The names of the sources are cut at the end of the buffer. */
 static void a_long_path_leaves_no_room_for_others(void)
 {
@@ -398,38 +385,6 @@ static void a_long_path_leaves_no_room_for_others(void)
         CHECK_INT(config.file_length, length);
         CHECK_INT(config.tiles, 3);
     }
-}
-
-static void budget_overrides_the_backing_of_all_sources(void)
-{
-    char source[CS_CONFIG_TEXT], want[CS_CONFIG_TEXT + 100];
-    load_text("backing = client\nlanes = 3\nbudget = 8M\n");
-    snprintf(source, sizeof source, "%s", path_of("test.ini"));
-    snprintf(want, sizeof want, "%s: backing: ", source);
-    CHECK_INT(note_count, 1);
-    CHECK(strncmp(notes[0], want, strlen(want)) == 0);
-    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
-
-    setenv("CONVSHIM_CONFIG", "backing=own;lanes=auto", 1);
-    load();
-    CHECK_INT(note_count, 0);
-    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
-    CHECK_INT(config.lanes, CS_CONFIG_AUTO);
-    CHECK_INT(config.budget, 8 << 20);
-
-    setenv("CONVSHIM_CONFIG", "budget=off", 1);
-    load();
-    CHECK_INT(note_count, 0);
-    CHECK_INT(config.backing, CS_CONFIG_BACKING_CLIENT);
-    CHECK_INT(config.budget, 0);
-
-    load_text("budget = 8M\n");
-    setenv("CONVSHIM_CONFIG", "backing=client", 1);
-    load();
-    snprintf(want, sizeof want, "%s and CONVSHIM_CONFIG: backing: ", source);
-    CHECK_INT(note_count, 1);
-    CHECK(strncmp(notes[0], want, strlen(want)) == 0);
-    CHECK_INT(config.backing, CS_CONFIG_BACKING_OWN);
 }
 
 static void a_path_of_the_environment_fits_or_is_noted(void)
@@ -497,10 +452,10 @@ static void every_blank_is_one(void)
     static const char blanks[] = " \t\r\v\f";
     char text[64];
     for (const char *c = blanks; *c; c++) {
-        snprintf(text, sizeof text, "%c# no option\n%cbudget%c=%c3MiB%c\n", *c, *c, *c, *c, *c);
+        snprintf(text, sizeof text, "%c# no option\n%carena%c=%c3MiB%c\n", *c, *c, *c, *c, *c);
         load_text(text);
         CHECK_INT(note_count, 0);
-        CHECK_INT(config.budget, 3 << 20);
+        CHECK_INT(config.arena, 3 << 20);
     }
 }
 
@@ -558,9 +513,7 @@ int main(void)
     TEST(unknown_variables);
     TEST(each_value_has_its_origin);
     TEST(a_file_alone);
-    TEST(budget_implies_own_scratch);
     TEST(a_long_path_leaves_no_room_for_others);
-    TEST(budget_overrides_the_backing_of_all_sources);
     TEST(a_path_of_the_environment_fits_or_is_noted);
     TEST(zero_switches_off);
     TEST(notes_are_optional);

@@ -13,36 +13,33 @@ static struct cs_rule rule_with(int64_t workspace)
     return (struct cs_rule){.workspace = workspace, .given = 1U << CS_RULE_workspace};
 }
 
-/* The arena: as written; else twice the largest workspace of options and rules; a budget before. */
+/* The arena: as written; else twice the largest workspace of options and rules. */
 static void the_arena(void)
 {
     static const struct {
-        int64_t arena, workspace, budget, rule, other, want;
+        int64_t arena, workspace, rule, other, want;
     } rows[] = {
-        {CS_CONFIG_AUTO, 10, 0, 0, 0, 20},
-        {CS_CONFIG_AUTO, 10, 0, 9, 10, 20},
-        {CS_CONFIG_AUTO, 10, 0, 11, 9, 22},
-        {CS_CONFIG_AUTO, 10, 0, 9, 13, 26},
-        {CS_CONFIG_AUTO, 10, 0, 9, CS_CONFIG_AUTO, 2 * (64 << 20)},
-        {CS_CONFIG_AUTO, (64 << 20) + 1, 0, CS_CONFIG_AUTO, 9, 2 * (64 << 20) + 2},
-        {CS_CONFIG_AUTO, CS_CONFIG_AUTO, 0, 0, 0, 2 * (64 << 20)},
-        {CS_CONFIG_AUTO, INT64_MAX / 2, 0, 0, 0, INT64_MAX - 1},
-        {CS_CONFIG_AUTO, INT64_MAX / 2 + 1, 0, 0, 0, INT64_MAX},
-        {0, 10, 0, 50, 0, 0},
-        {7, 10, 0, 50, 0, 7},
-        {7, 10, 1, 50, 0, 1},
-        {CS_CONFIG_AUTO, 10, 30, 50, 0, 30},
+        {CS_CONFIG_AUTO, 10, 0, 0, 20},
+        {CS_CONFIG_AUTO, 10, 9, 10, 20},
+        {CS_CONFIG_AUTO, 10, 11, 9, 22},
+        {CS_CONFIG_AUTO, 10, 9, 13, 26},
+        {CS_CONFIG_AUTO, 10, 9, CS_CONFIG_AUTO, 2 * (64 << 20)},
+        {CS_CONFIG_AUTO, (64 << 20) + 1, CS_CONFIG_AUTO, 9, 2 * (64 << 20) + 2},
+        {CS_CONFIG_AUTO, CS_CONFIG_AUTO, 0, 0, 2 * (64 << 20)},
+        {CS_CONFIG_AUTO, INT64_MAX / 2, 0, 0, INT64_MAX - 1},
+        {CS_CONFIG_AUTO, INT64_MAX / 2 + 1, 0, 0, INT64_MAX},
+        {0, 10, 50, 0, 0},
+        {7, 10, 50, 0, 7},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct cs_config config = {
-            .arena = rows[i].arena, .workspace = rows[i].workspace, .budget = rows[i].budget};
+        struct cs_config config = {.arena = rows[i].arena, .workspace = rows[i].workspace};
         struct cs_rules rules = {.count = 2};
         rules.rule[0] = rule_with(rows[i].rule);
         rules.rule[1] = rule_with(rows[i].other);
         rules.rule[2] = rule_with(INT64_MAX); /* none of them */
         CHECK_INT(cs_limits_arena(&config, &rules), rows[i].want);
         rules.rule[0].given = rules.rule[1].given = 0;
-        if (rows[i].arena == CS_CONFIG_AUTO && rows[i].budget == 0 && rows[i].workspace == 10)
+        if (rows[i].arena == CS_CONFIG_AUTO && rows[i].workspace == 10)
             CHECK_INT(cs_limits_arena(&config, &rules), 20);
     }
 }

@@ -59,7 +59,7 @@ static void options_are_suggested(void)
 /* A name with other words before it. */
 static void a_misplaced_option_is_found(void)
 {
-    CHECK_STR(cs_option_nearest("section.budget"), "budget");
+    CHECK_STR(cs_option_nearest("section.arena"), "arena");
     CHECK_STR(cs_option_nearest("general.tiles"), "tiles");
     char text[CS_CONFIG_NAME + 1];
     memset(text, 'x', sizeof text);

@@ -201,13 +201,13 @@ static void long_names_of_sections(void)
     for (int length = 25; length < 100; length++) {
         char name[101];
         memset(name, 'n', sizeof name);
-        snprintf(text, sizeof text, "%.*s = 1\nbudget = 7M\n[%.*s]\n%.*s = 1\n", length, name,
+        snprintf(text, sizeof text, "%.*s = 1\narena = 7M\n[%.*s]\n%.*s = 1\n", length, name,
                  length, name, length, name);
         load_text(text);
         CHECK_INT(note_count, 2);
         CHECK(note_is(0, "FILE/test.ini:1: nnn"));
         CHECK(note_is(1, "FILE/test.ini:3: [nnn"));
-        CHECK_INT(config.budget, 7 << 20);
+        CHECK_INT(config.arena, 7 << 20);
     }
 }
 
