@@ -212,6 +212,7 @@ struct cs_summary_gpu {
     int number;
     int64_t without, with; /* peak of the allocated memory, without convshim and with it */
     int64_t reserved;      /* peak of the memory that the allocator holds */
+    bool pool;     /* the allocator is a pool of the driver, whose peaks are those that calls saw */
     int64_t grown; /* times that the library's scratch made the allocator grow unexpectedly */
     struct cs_summary_way way[3];
     int reasons;

@@ -215,6 +215,7 @@ static void put_gpu(struct cs_json *json, const struct cs_summary_gpu *gpu)
     cs_json_integer(json, "allocated_without", gpu->without);
     cs_json_integer(json, "allocated_with", gpu->with);
     cs_json_integer(json, "reserved", gpu->reserved);
+    cs_json_boolean(json, "pool", gpu->pool);
     cs_json_integer(json, "grown", gpu->grown);
     for (size_t i = 0; i < sizeof gpu->way / sizeof *gpu->way; i++) {
         cs_json_open(json, gpu->way[i].id, '{');

@@ -245,8 +245,8 @@ const struct cs_summary_gpu *cs_summary_main_gpu(const struct cs_summary_head *h
     return most;
 }
 
-/* Appends the peaks of a GPU, from the program's allocator. `name`: its number, if there are
- * several. */
+/* Appends the peaks of a GPU, from the program's allocator. `name`: its number if there are
+ * several, and the kind of the allocator if it is a pool. */
 static void append_gpu(struct cs_text *text, const struct cs_summary_gpu *gpu, const char *name)
 {
     char without[CS_SIZE_TEXT], with[CS_SIZE_TEXT], reserved[CS_SIZE_TEXT];
@@ -258,9 +258,12 @@ static void append_gpu(struct cs_text *text, const struct cs_summary_gpu *gpu, c
 static void append_gpus(struct cs_text *text, const struct cs_summary_head *head)
 {
     for (int i = 0; i < head->gpus; i++) {
-        char name[32] = "";
+        const char *pool = head->gpu[i].pool ? "memory pool: " : "";
+        char name[48];
         if (head->gpus > 1)
-            snprintf(name, sizeof name, "GPU %d: ", head->gpu[i].number);
+            snprintf(name, sizeof name, "GPU %d: %s", head->gpu[i].number, pool);
+        else
+            snprintf(name, sizeof name, "%s", pool);
         append_gpu(text, &head->gpu[i], name);
     }
 }
@@ -473,8 +476,8 @@ static void append_own(struct cs_text *text, const struct cs_summary_own *own)
         append_format(text, "%-*spassed between streams %lld %s", LABEL, "",
                       (long long)own->handed_over, own->handed_over == 1 ? "time" : "times");
     if (own->refused > 0)
-        append_format(text, "%-*s%lld %s had no scratch available: raise arena", LABEL,
-                      "", (long long)own->refused, own->refused == 1 ? "call" : "calls");
+        append_format(text, "%-*s%lld %s had no scratch available: raise arena", LABEL, "",
+                      (long long)own->refused, own->refused == 1 ? "call" : "calls");
 }
 
 static void append_advice(struct cs_text *text, const struct cs_account *account,

@@ -86,6 +86,7 @@ static void read_levels(struct cs_summary_head *head)
                                             .without = facts.without,
                                             .with = facts.allocated,
                                             .reserved = facts.reserved,
+                                            .pool = facts.pool,
                                             .grown = facts.grown};
         for (int way = 0; way < CS_WAYS; way++)
             gpu[gpus].way[way] =

@@ -142,8 +142,9 @@ void cs_level_raise(struct cs_levels *levels, int device, const struct cs_level_
         return;
     cs_lock(&level->lock);
     if (level->facts.events == 0) {
-        level->several_pools |= level->pool && level->pool != pool;
+        level->several_pools |= !pool || (level->pool && level->pool != pool);
         level->pool = pool;
+        level->facts.pool = true;
         cs_raise(&level->facts.allocated, peaks->allocated);
         cs_raise(&level->facts.without, peaks->without);
         cs_raise(&level->facts.reserved, peaks->reserved);

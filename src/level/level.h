@@ -57,6 +57,7 @@ struct cs_level_facts {
     int64_t events;    /* reports */
     int64_t calls[CS_WAYS], launches[CS_WAYS];
     int64_t refused[CS_REFUSALS]; /* calls that ran as planned, by reason */
+    bool pool;                    /* the peaks are those of a pool of the driver (cs_level_raise) */
     int64_t grown; /* times that the library's own scratch made the allocator grow unexpectedly */
 };
 
@@ -109,8 +110,8 @@ struct cs_level_peaks {
 };
 
 /* Records the peaks of a pool of the driver. The facts of a device are those of its only pool:
- * ignored if an allocator reports to the device. If the device has several pools, its facts are
- * unknown (cs_level_facts). */
+ * ignored if an allocator reports to the device. If convolutions have memory of several pools, or
+ * of other memory (`pool` NULL), its facts are unknown (cs_level_facts). */
 void cs_level_raise(struct cs_levels *levels, int device, const struct cs_level_pool *pool,
                     const struct cs_level_peaks *peaks);
 

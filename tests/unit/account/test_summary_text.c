@@ -91,6 +91,7 @@ static void keep_levels(void)
     const struct cs_summary_gpu gpus[] = {
         {.number = 0, .without = 2577 * mib, .with = 1745 * mib, .reserved = 1812 * mib},
         {.number = 3,
+         .pool = true,
          .without = 30 * 1024 * mib,
          .with = 21 * 1024 * mib,
          .reserved = 22 * 1024 * mib}};

@@ -253,8 +253,12 @@ static void the_figures_of_a_device_are_those_of_its_only_pool(void)
     CHECK_INT(facts().allocated, 60 * MIB);
     CHECK_INT(facts().without, 95 * MIB);
     CHECK_INT(facts().reserved, 64 * MIB);
+    CHECK(facts().pool);
     cs_level_raise(&levels, 0, other, &lower);
     CHECK(!cs_level_facts(&levels, 0, &unknown));
+    cs_level_raise(&levels, 1, NULL, &lower); /* memory of another kind */
+    cs_level_raise(&levels, 1, pool, &lower);
+    CHECK(!cs_level_facts(&levels, 1, &unknown));
     begin_program(); /* an allocator reports */
     cs_level_raise(&levels, 0, pool, &(struct cs_level_peaks){INT64_MAX, INT64_MAX, INT64_MAX});
     CHECK_INT(facts().allocated, 60 * MIB);
