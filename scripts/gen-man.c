@@ -280,7 +280,7 @@ static void print_ini_page(void)
     print_rules();
     list_ini_files();
     puts(".SH EXAMPLES\n.nf");
-    print_text("workspace = 64MiB\nlanes = 2\nbudget = 128MiB\n\n"
+    print_text("workspace = 64MiB\nlanes = 2\n\n"
                "[rule large-images]\nlayout = nchw\nh = 1024..\nworkspace = 256MiB\n");
     puts(".fi\n.SH SEE ALSO\n.BR convshim (1)");
 }
