@@ -321,7 +321,7 @@ static int take_found(const struct cs_cli_command *command, int found, const cha
     if (found == ':' || (optarg && !*optarg))
         return cs_cli_refuse(command->name, "option '--%s' needs a value",
                              cs_cli_spelling(command->option[index].name, name));
-    if (optarg == word && strncmp(word, "--", 2) == 0)
+    if (optarg && optarg == word && strncmp(word, "--", 2) == 0)
         return cs_cli_refuse(command->name, "option '--%s' needs a value, but '%s' follows",
                              cs_cli_spelling(command->option[index].name, name), word);
     return take_option(command, index, optarg, take, to) ? -1 : CS_CLI_USAGE;

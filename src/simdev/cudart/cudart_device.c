@@ -401,6 +401,7 @@ enum {
 static int attribute_value(int ordinal, enum cudaDeviceAttr attribute)
 {
     const struct model *model = model_of(ordinal);
+    /* NOLINTBEGIN(bugprone-branch-clone): neighbours may have the same value */
     switch ((int)attribute) {
 #define PROPERTY(attribute, member, value) ATTRIBUTE(attribute, value)
 #define ATTRIBUTE(attribute, value)                                                                \
@@ -412,6 +413,7 @@ static int attribute_value(int ordinal, enum cudaDeviceAttr attribute)
     default:
         return (int)attribute >= 1 && (int)attribute <= LAST_ATTRIBUTE ? 0 : -1;
     }
+    /* NOLINTEND(bugprone-branch-clone) */
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int ordinal)
