@@ -58,7 +58,7 @@ static enum cs_refusal ask(const struct cs_level_call *call, struct cs_level_roo
         return CS_REFUSAL_UNKNOWN;
     enum cs_refusal refusal = cs_level_pool_ask(pool, &now, call->stream, room_p);
     const struct cs_level_peaks peaks = cs_level_pool_peaks(pool, &now, call);
-    const bool holds_all = pool_of(call->output) == handle;
+    const bool holds_all = address == call->output || pool_of(call->output) == handle;
     room_p->device = device_of(address);
     cs_level_raise(&cs_levels, room_p->device, holds_all ? pool : NULL, &peaks);
     return refusal;
